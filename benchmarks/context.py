@@ -352,6 +352,8 @@ async def replay(
     """Ask the server for every answer of `turns` again, with the messages that the rule `kind` sends; print figures."""
     from chat.context import cache_marks
     from oneclaw import llm
+    from oneclaw.models import Spend
+    from oneclaw.spend.calls import Payer, Spending
 
     uses: list[list[dict[str, int]]] = []
     kept: dict[int, float] = {}
@@ -368,7 +370,7 @@ async def replay(
             system: list[Any] = [{"type": "text", "text": head.system}]
             cache_marks.mark(system, messages, cache_marks.SHORT)
             request = llm.Request(MODEL, system, messages, tools=head.tools or (), thinks=False)
-            async with contextlib.aclosing(llm.stream(request)) as events:
+            async with contextlib.aclosing(llm.stream(request, Spending(Payer(Spend.Purpose.ANSWER, None)))) as events:
                 async for _event in events:
                     pass
         uses.append(counted.uses[before:])

@@ -2,6 +2,7 @@
 
     python benchmarks/pages.py sessions [--times 100]        time to first byte and queries, by length and by list
     python benchmarks/pages.py memory [--times 100]          the pages of a memory with many entries and days
+    python benchmarks/pages.py spaces [--times 100]          the pages of a space with many members and conversations
     python benchmarks/pages.py search [--messages 1000000]   search over the messages of 200 people
     python benchmarks/pages.py sent                          what a browser is sent, compressed
     python benchmarks/pages.py stream [--blocks 100]         the main thread of a browser while an answer streams
@@ -15,6 +16,7 @@ import asyncio
 import contextlib
 import gzip
 import http.client
+import itertools
 import os
 import random
 import re
@@ -24,7 +26,6 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import pairwise
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
@@ -40,13 +41,15 @@ LENGTHS = (50, 200, 2000)
 LISTED, PEOPLE, WORDS = 10_000, 200, 40
 # The memory of one person: entries of MEMORY.md, the changes that wrote them, and days with notes.
 ENTRIES, CHANGES, DAYS = 5_000, 100, 300
+# Members of the space with LISTED conversations.
+MEMBERS = 100
 # A delta each 20 ms; the upstream begins a paragraph with every 40th.
 PACE, DELTAS_OF_A_BLOCK = 0.02, 40
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["sessions", "memory", "search", "sent", "stream"])
+    parser.add_argument("what", choices=["sessions", "memory", "spaces", "search", "sent", "stream"])
     parser.add_argument("--times", type=int, default=100, help="requests of each page, or questions")
     parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--blocks", type=int, default=100)
@@ -62,6 +65,8 @@ def main() -> None:
             sent(stack)
         elif chosen.what == "memory":
             remembered(stack, chosen.times)
+        elif chosen.what == "spaces":
+            shared(stack, chosen.times)
         else:
             sessions(stack, chosen.times)
 
@@ -139,10 +144,51 @@ def remembered(stack: contextlib.ExitStack, times: int) -> None:
     pages = {
         "an empty view": (floor, "/", user),
         f"memory with {ENTRIES:,} entries": (web, "/memory/", user),
+        # At an address of its own each time: nothing that was made for an earlier request is of use.
+        "the same after a change": (web, "/memory/?n={number}", user),
         "one topic of it": (web, "/memory/topics/5", user),
         "its files": (web, "/memory/files", user),
         "memory a day ago": (web, f"/memory/past?day={user.day() - timedelta(days=1)}", user),
     }
+    compared(pages, web, times)
+
+
+def shared(stack: contextlib.ExitStack, times: int) -> None:
+    web, floor = house(stack)
+    from django.db import connection
+    from django.utils import timezone
+
+    from chat.models import ChatSession, default_agent
+    from oneclaw.models import SpaceMember, User
+    from oneclaw.spaces import lifecycle
+
+    people = [User.objects.create_user(f"member{n}@example.org") for n in range(MEMBERS)]
+    space = lifecycle.create(people[0], lifecycle.checked_draft("Engine room"))
+    SpaceMember.objects.bulk_create(SpaceMember(space=space, user=user, role="editor") for user in people[1:])
+    agent, now = default_agent(), timezone.now()
+    # Half of them are private to their authors.
+    ChatSession.objects.bulk_create(
+        ChatSession(
+            key=f"agent:oneclaw:user:{people[n % MEMBERS].pk}:{uuid.uuid4()}",
+            owner=people[n % MEMBERS],
+            agent=agent,
+            space=space,
+            shared_at=now if n % 2 else None,
+            title=f"About the matter {n}",
+            last_seq=2,
+            read_seq=2,
+            active_at=now - timedelta(hours=2 * n),
+        )
+        for n in range(LISTED)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE")
+    pages = {"an empty view": (floor, "/", people[0])}
+    for role, user in (("an owner", people[0]), ("an editor", people[1])):
+        pages[f"{LISTED:,} conversations, {role}"] = (web, f"/spaces/{space.pk}/", user)
+        pages[f"{MEMBERS} members, {role}"] = (web, f"/spaces/{space.pk}/members", user)
+    pages["who can see it"] = (web, f"/spaces/{space.pk}/viewers", people[1])
+    pages["the list of spaces"] = (web, "/spaces/", people[1])
     compared(pages, web, times)
 
 
@@ -163,6 +209,8 @@ class Line:
         self.took: list[float] = []
         self.worked: list[float] = []
         self.body = b""
+        # For a path with a {number}, which is another one each time.
+        self.numbers = itertools.count()
         self.connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=60)
         self.headers = {"Cookie": cookie, "HX-Request": "true"} if "sessions" in path else {"Cookie": cookie}
 
@@ -171,7 +219,7 @@ class Line:
         self.connection.close()
         self.connection.connect()
         worked, began = cpu_seconds(self.server.pid), time.perf_counter()
-        self.connection.request("GET", self.path, headers=self.headers)
+        self.connection.request("GET", self.path.format(number=next(self.numbers)), headers=self.headers)
         # Returns with the first line and the headers.
         answer = self.connection.getresponse()
         self.took.append((time.perf_counter() - began) * 1000)
@@ -188,9 +236,9 @@ def queries(path: str, user: "User") -> int:
 
     client = Client(headers={"host": "127.0.0.1"})
     client.force_login(user)
-    client.get(path)
+    client.get(path.format(number=-1))
     with CaptureQueriesContext(connection) as captured:
-        answer = client.get(path)
+        answer = client.get(path.format(number=-2))
     assert answer.status_code == 200, f"{path}: {answer.status_code}"
     return len(captured)
 
@@ -214,7 +262,7 @@ def conversation(user: "User", length: int) -> "ChatSession":
         for n in range(length)
     )
     # Each answers the one before it.
-    for before, after in pairwise(listed):
+    for before, after in itertools.pairwise(listed):
         after.parent = before
     Message.objects.bulk_update(listed, ["parent"], batch_size=500)
     return session

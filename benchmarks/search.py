@@ -229,15 +229,17 @@ def compare(title: str, spaces: list[Any], words: list[str], count: int) -> None
 
     from memory.index.embeddings import embedder
     from memory.search.manager import HybridSearchManager
+    from oneclaw.models import Spend
+    from oneclaw.spend.calls import Payer
 
     chosen = random.Random(3)
-    model = embedder()
+    model, nobody = embedder(), Payer(Spend.Purpose.EMBEDDING, None)
     # A connection of its own, without Django.
     connection.ensure_connection()
     with psycopg.connect(connection.connection.info.dsn, autocommit=True) as bare:
 
         def floor(space: Any, query: str) -> list[Any]:
-            vector = str(model.embed([query])[0].tolist())
+            vector = str(model.embed([query], nobody)[0].tolist())
             asked = {"space": space.pk, "vector": vector, "words": " | ".join(query.rstrip("?").split())}
             return bare.execute(FLOOR, asked).fetchall()
 

@@ -25,13 +25,15 @@ async def measure(streams: int, render: bool) -> tuple[int, float, float]:
     """(deltas, seconds of processor time, seconds until the slowest first event) of `streams` answers at once."""
     from chat.rendering.incremental import GrowingText
     from oneclaw import llm
+    from oneclaw.models import Spend
+    from oneclaw.spend.calls import Payer, Spending
 
     request = llm.Request("benchmark", [], [{"role": "user", "content": "Go."}])
-    first: list[float] = []
+    payer, first = Payer(Spend.Purpose.ANSWER, None), list[float]()
 
     async def one() -> int:
         began, characters, growing, next_look = time.perf_counter(), 0, GrowingText(), 0.0
-        async for event in llm.stream(request):
+        async for event in llm.stream(request, Spending(payer)):
             if isinstance(event, llm.TextDelta):
                 if not characters:
                     first.append(time.perf_counter() - began)
@@ -44,7 +46,7 @@ async def measure(streams: int, render: bool) -> tuple[int, float, float]:
         return characters
 
     await llm.warm_up()
-    async for _ in llm.stream(request):
+    async for _ in llm.stream(request, Spending(payer)):
         break
     used = time.process_time()
     characters = await asyncio.gather(*(one() for _ in range(streams)))

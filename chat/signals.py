@@ -1,17 +1,18 @@
 """The lifecycle signals of conversations, for other apps to receive.
 
-Every signal but `session_imported` is sent after COMMIT, by lifecycle.py, presence.py or branches.py of
-`chat/conversations/`, or by `chat/turns/loop.py`. `sender` is the ChatSession class. All carry `user` and `session`, a
-ChatSession (None where noted).
+Every signal but `sessions_ended` and `session_imported` is sent after COMMIT: by lifecycle.py, presence.py or
+branches.py of `chat/conversations/`, by `chat/routes/renewal.py`, or by `chat/turns/loop.py`. `sender` is the
+ChatSession class. All but `sessions_ended` carry `user` and `session`, a ChatSession (None where noted).
 """
 
 from django.dispatch import Signal
 
 # The person opened another existing session: `session` is the one left, `to` the one opened.
 session_switched = Signal()
-# The session was ended: `session`, `reason` (end, archive, new, reset; daily or idle when a route goes on in a new
-# conversation by itself).
-session_ended = Signal()
+# Sessions were ended: `sessions`, of one person or of many, and `reason` (end, archive, new, reset; daily or idle when
+# routes go on in new conversations by themselves). Sent inside the transaction that ends them, so that a crash does not
+# lose what receivers store; one that fails rolls back its own changes alone.
+sessions_ended = Signal()
 # The session was deleted: `session`.
 session_deleted = Signal()
 # The person's last socket closed a while ago: `session` was open in it (or None).

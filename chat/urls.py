@@ -21,6 +21,10 @@ from chat.views import (
 from chat.views.channels import page as channels
 from chat.views.schedules import actions as schedule_actions
 from chat.views.schedules import pages as schedule_pages
+from chat.views.spaces import changes as space_changes
+from chat.views.spaces import members as space_members
+from chat.views.spaces import moving as space_moving
+from chat.views.spaces import pages as space_pages
 from chat.views.sub_sessions import stopping
 
 urlpatterns = [
@@ -63,6 +67,7 @@ urlpatterns = [
     path("agents/<slug:slug>", agents.edit_agent, name="edit_agent"),
     path("agents/<slug:slug>/delete", agents.delete_agent, name="delete_agent"),
     path("schedules/", schedule_pages.schedule_list, name="schedules"),
+    path("schedules/news", schedule_pages.news, name="schedule_news"),
     path("schedules/new", schedule_pages.new_task, name="new_task"),
     path("schedules/<int:schedule_id>", schedule_pages.edit_task, name="edit_task"),
     path("schedules/<int:schedule_id>/beats", schedule_pages.history, name="schedule_history"),
@@ -70,6 +75,22 @@ urlpatterns = [
     path("schedules/<int:schedule_id>/switch", schedule_actions.switch, name="switch_task"),
     path("schedules/<int:schedule_id>/delete", schedule_actions.delete, name="delete_task"),
     path("schedules/<int:schedule_id>/answer", schedule_actions.answer, name="answer_task"),
+    path("spaces/", space_pages.space_list, name="spaces"),
+    path("spaces/new", space_changes.new_space, name="new_space"),
+    path("spaces/<int:space_id>/", space_pages.space, name="space"),
+    path("spaces/<int:space_id>/edit", space_changes.edit_space, name="edit_space"),
+    path("spaces/<int:space_id>/archive", space_changes.archive_space, name="archive_space"),
+    path("spaces/<int:space_id>/delete", space_changes.delete_space, name="delete_space"),
+    path("spaces/<int:space_id>/viewers", space_pages.space_viewers, name="space_viewers"),
+    path("spaces/<int:space_id>/members", space_members.member_list, name="space_members"),
+    path("spaces/<int:space_id>/members/add", space_members.add_member, name="add_space_member"),
+    path("spaces/<int:space_id>/members/<int:member_id>", space_members.change_member, name="space_member"),
+    path("spaces/<int:space_id>/groups/<int:held_id>", space_members.change_group, name="space_group"),
+    path("spaces/<int:space_id>/hand-over", space_members.hand_over, name="hand_over_space"),
+    path("spaces/<int:space_id>/leave", space_members.leave, name="leave_space"),
+    path("c/<uuid:session_id>/space", space_moving.move, name="move_to_space"),
+    path("c/<uuid:session_id>/viewers", space_moving.session_viewers, name="session_viewers"),
+    path("files/<uuid:attachment_id>/viewers", space_moving.file_viewers, name="file_viewers"),
     path("sub-sessions/<int:task_id>/stop", stopping.stop, name="stop_sub_session"),
     path("messages/<int:message_id>/details", messages.details, name="message_details"),
     path("messages/<int:message_id>/context", context.message_context, name="message_context"),

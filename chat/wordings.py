@@ -163,4 +163,26 @@ WORDINGS: Mapping[str, Wording] = {
     "import_conversation.too_many": _("it has more than %(messages)s messages"),
     "import_conversation.deleted": _("you deleted it; you can restore it on the page of all conversations"),
     "import_conversation.faulty": _("it could not be stored"),
+    # What goes with a space that is deleted, or what becomes of it.
+    "space.goes.shared_conversations": ngettext_lazy(
+        "%(number)s shared conversation", "%(number)s shared conversations", "number"
+    ),
+    "space.goes.private_conversations": ngettext_lazy(
+        "%(number)s private conversation stays with its author, without the space",
+        "%(number)s private conversations stay with their authors, without the space",
+        "number",
+    ),
+    "space.goes.files": ngettext_lazy(
+        "%(number)s file in shared conversations", "%(number)s files in shared conversations", "number"
+    ),
+    "space.goes.links": ngettext_lazy(
+        "%(number)s public link to a shared conversation",
+        "%(number)s public links to shared conversations",
+        "number",
+    ),
+    # Why somebody can see a conversation.
+    "viewer.author": _("Started the conversation"),
+    "viewer.link": ngettext_lazy(
+        "Everybody who has the link to a copy", "Everybody who has one of the %(number)s links to a copy", "number"
+    ),
 }

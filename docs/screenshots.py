@@ -12,6 +12,7 @@ import io
 import os
 import sys
 import tempfile
+import uuid
 from pathlib import Path
 from unittest import mock
 
@@ -30,9 +31,14 @@ from django.utils import timezone
 from PIL import Image, ImageDraw
 from playwright.async_api import Page
 
-from chat.conversations import agents
+from chat.conversations import agents, transcript
+from chat.conversations.keys import Sender
 from chat.library import saved_prompts
-from chat.models import SharedLink
+from chat.library.spaces import move
+from chat.models import ChatSession, IdentityLink, ResetChoice, SharedLink, Turn
+from chat.routes import deliver
+from chat.schedules import beat as beats
+from chat.schedules import changes, planning
 from memory.documents import write as documents
 from memory.documents.write import Append, Author, Source
 from memory.lab import golden
@@ -44,7 +50,10 @@ from memory.trust.matching import SourceText
 from memory.trust.suggestions import wait
 from oneclaw.demo import model as demo
 from oneclaw.demo.scripted import ScriptedModel, answer, key_refused, text, tool_use
+from oneclaw.llm import Block
 from oneclaw.models import Space, User
+from oneclaw.spaces import lifecycle as spaces
+from oneclaw.spaces import members
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, LiveServer, open_page
 
@@ -91,6 +100,14 @@ DEADLINE = """import datetime as dt
 
 print(dt.date.today() + dt.timedelta(days=30))
 """
+WEEK = """Three things this week:
+
+- **Tuesday**, 18:00: piano lesson
+- **Friday**: return the spare key to Mr. Okoye
+- **Saturday**: the move; the van comes at 9:00
+"""
+OFFERS = "Nordwind asks €480, Hafen €560, and Tide €610. Only Nordwind has a van on Saturday."
+CHEAPEST = "**Nordwind**: it is the cheapest, and the only one that has a van on Saturday."
 TITLES = ["A birthday present for Grace", "Why the evening sky turns red", "Dinner for six, two of them vegan"]
 
 # What was saved how many days ago.
@@ -155,6 +172,7 @@ async def main(folder: Path, chosen: list[str]) -> None:
             await ask(page, "Does the sofa fit between the doors?")
             attachments = page.url
             await in_database(arrange, ada)
+            space = await in_database(work_together, ada)
         for scheme in ("light", "dark"):
             async with open_page(live, color_scheme=scheme) as page:
                 await take(page, folder, "sign-in", scheme, "/accounts/login/")
@@ -177,6 +195,8 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await take(page, folder, "lab", scheme, "/memory/lab?q=Where+does+my+sister+live%3F")
                 await take(page, folder, "settings", scheme, "/settings/")
                 await take(page, folder, "agents", scheme, "/agents")
+                await take(page, folder, "space", scheme, f"/spaces/{space.pk}/")
+                await take(page, folder, "space-members", scheme, f"/spaces/{space.pk}/members")
                 await page.goto(attachments)
                 await page.get_by_label("Attach files", exact=True).set_input_files(plan)
                 await page.locator(".chip[data-state=ready] img").wait_for()
@@ -203,6 +223,8 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await take(page, folder, "phone-past", scheme, f"/memory/past?day={days_ago(25)}")
                 await take(page, folder, "phone-inbox", scheme, "/memory/inbox/")
                 await take(page, folder, "phone-settings", scheme, "/settings/")
+                await take(page, folder, "phone-space", scheme, f"/spaces/{space.pk}/")
+                await take(page, folder, "phone-space-members", scheme, f"/spaces/{space.pk}/members")
                 await page.goto(attachments)
                 await page.locator("article img").wait_for()
                 await take(page, folder, "phone-attachments", scheme)
@@ -212,7 +234,75 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await page.goto(f"{conversation}/share")
                 await page.get_by_role("button", name="Create link").click()
                 await take(page, folder, "phone-share", scheme)
+        await unattended(live, folder, ada, model)
         await walk(live, folder)
+
+
+async def unattended(live: LiveServer, folder: Path, ada: User, model: ScriptedModel) -> None:
+    """Draw what happens with nobody at the page, and work that is given to others."""
+    settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL = "scripted", model.url
+    settings.DM_SCOPE = "per-channel-peer"
+    model.script(
+        answer(tool_use("heartbeat_respond", {"tell": True, "text": WEEK, "note": "told the week"})),
+        answer(tool_use("heartbeat_respond", {"tell": False, "note": "no new letter"})),
+    )
+    await in_database(schedule, ada)
+    await in_database(talk_elsewhere, ada)
+    spawn = {"task": "Compare the offers of three moving companies for 33 boxes.", "wait": 60}
+    model.script(answer(tool_use("sessions_spawn", spawn)), answer(text(OFFERS)), answer(text(CHEAPEST)))
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await ask(page, "Which moving company is the best for us?")
+        conversation = page.url
+    for scheme in ("light", "dark"):
+        async with open_page(live, ada, color_scheme=scheme, viewport=DESKTOP) as page:
+            await take(page, folder, "schedules", scheme, "/schedules/")
+            await page.locator("#news").scroll_into_view_if_needed()
+            await take(page, folder, "schedules-done", scheme)
+            await take(page, folder, "sub-session", scheme, conversation)
+            await take(page, folder, "channels", scheme, "/settings/channels")
+            await slash(page, "$")
+            await take(page, folder, "named-skill", scheme)
+        async with open_page(live, ada, color_scheme=scheme, viewport=PHONE) as page:
+            await take(page, folder, "phone-schedules", scheme, "/schedules/")
+            await take(page, folder, "phone-channels", scheme, "/settings/channels")
+
+
+def schedule(user: User) -> None:
+    """Make two tasks, and carry out one of them and the heartbeat."""
+    morning, days = "08:00", ["0"]
+    weekly = changes.checked_task("List what I have planned for the week.", "weekly", morning, days, None, None)
+    monthly = changes.checked_task("Remind me of the rent.", "monthly", "09:30", [], 1, None)
+    nothing = changes.checked_options(user, {}, [])
+    task = changes.save_task(user, weekly, nothing, None)
+    changes.save_task(user, monthly, nothing, None)
+    space = Space.objects.own_of(user)
+    documents.apply(space, "HEARTBEAT.md", Append("- [ ] Tell me when a letter has come\n"), Author(Source.PAGE, user))
+    heartbeat = planning.heartbeat_of(user)
+    changes.set_enabled(heartbeat, True)
+    for each in (task, heartbeat):
+        changes.run_now(each)
+        for beat_id in planning.sweep():
+            beats.run(beat_id)
+
+
+def talk_elsewhere(user: User) -> None:
+    """Write from three channels, two of which are linked."""
+    ResetChoice.objects.create(owner=user, reset="daily")
+    said = [
+        ("telegram", "@ada", "Is the lift booked?"),
+        ("signal", "+41 44 123 45 67", "Where is the key of the cellar?"),
+        ("terminal", "study", "List the files of yesterday"),
+    ]
+    for channel, peer, words in said:
+        sender = Sender(channel, peer)
+        accepted = deliver.accept(user, deliver.Incoming(sender, uuid.uuid4(), words))
+        content: list[Block] = [{"type": "text", "text": "Yes."}]
+        transcript.finish_turn(accepted.turn, accepted.answer, content, Turn.Status.COMPLETE)
+        if channel != "terminal":
+            IdentityLink.objects.create(
+                owner=user, canonical="Ada", provider=channel, peer=peer, proven_at=timezone.now()
+            )
 
 
 async def walk(live: LiveServer, folder: Path) -> None:
@@ -241,6 +331,19 @@ async def take_step(page: Page, words: str) -> None:
     await page.get_by_role("button", name=words).click()
     await ask(page, words)
     await page.locator(".walk [aria-current=step]").get_by_text(step, exact=True).wait_for(state="detached")
+
+
+def work_together(user: User) -> Space:
+    """Make a space with members, and move conversations into it."""
+    about = "What we know of the lighthouse, and who does what until the winter."
+    made = spaces.create(user, spaces.checked_draft("Lighthouse", about, 5, "team"))
+    for name, role in (("Grace Hopper", "editor"), ("Joan Clarke", "editor"), ("Alan Turing", "reader")):
+        email = f"{name.split()[0].lower()}@lighthouse.example.org"
+        User.objects.create_user(email, None, first_name=name)
+        members.add_by_email(made, email, role)
+    for session in ChatSession.objects.visible_to(user).listed().filter(title__in=TITLES):
+        move(user, session.pk, made)
+    return made
 
 
 def days_ago(count: int) -> dt.date:
@@ -326,14 +429,14 @@ async def search_for(page: Page, words: str) -> None:
     await page.locator("#palette mark").first.wait_for()
 
 
-async def slash(page: Page) -> None:
-    """Open a new conversation with the list of commands."""
+async def slash(page: Page, key: str = "/") -> None:
+    """Open a new conversation with the list of commands, or with that which another key opens."""
     await page.goto("/")
     await page.mouse.move(0, 0)
     text = page.get_by_label("Message", exact=True)
     # Wait until the script handles the field.
     await page.wait_for_function("document.getElementById('text').hasAttribute('aria-controls')")
-    await text.press("/")
+    await text.press(key)
     await page.locator("#commands [role=option]").first.wait_for()
 
 

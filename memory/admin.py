@@ -1,12 +1,15 @@
 """Let admins find and correct documents through the one write path, and view the other rows of memory."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
@@ -26,8 +29,10 @@ from memory.models import (
     Suggestion,
 )
 from memory.notes import status
+from memory.policy import curation
 from memory.policy.line_ends import with_line_ends_of
 from oneclaw.admin import JobAdmin, NoAddAdmin, ReadOnlyAdmin
+from oneclaw.models import User
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
 
@@ -106,8 +111,49 @@ class StateFilter(admin.SimpleListFilter):
         return queryset.filter(deleted_at=None)
 
 
+class CuratedAdmin(admin.ModelAdmin):
+    """Rows that show what people wrote: they open as ONECLAW_CURATION says, and each look is recorded."""
+
+    def document_of(self, row: Any) -> MemoryDocument:
+        """Return the document that `row` shows."""
+        raise NotImplementedError
+
+    @transaction.atomic
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show the row, or ask for a reason first. Raise Http404 when admins may not open it."""
+        row = self.get_object(request, unquote(object_id))
+        if row is None or not self.has_view_permission(request, row):
+            return super().change_view(request, object_id, form_url, extra_context)
+        user, document = cast(User, request.user), self.document_of(row)
+        if curation.is_of_others(user, document.space):
+            if curation.is_closed():
+                raise Http404
+            if curation.needs_reason(user, document.space):
+                reason = request.POST.get("reason_to_look", "").strip()[: curation.REASON_MAX_CHARS]
+                if not reason:
+                    return self._ask(request, document)
+                curation.record_look(user, document, reason=reason)
+                return redirect(request.get_full_path())
+            if request.method == "GET":
+                curation.record_look(user, document)
+        return super().change_view(request, object_id, form_url, extra_context)
+
+    def _ask(self, request: HttpRequest, document: MemoryDocument) -> HttpResponse:
+        title = _("Why do you open this memory?")
+        context = {**self.admin_site.each_context(request), "title": title, "document": document}
+        return render(request, "admin/memory/reason.html", context)
+
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show nothing: Django's history of a row is in the audit log."""
+        raise Http404
+
+
 @admin.register(MemoryDocument)
-class MemoryDocumentAdmin(NoAddAdmin):
+class MemoryDocumentAdmin(CuratedAdmin, NoAddAdmin):
     about = _(
         "Each row is a file of somebody's memory: search it, open it to correct its text, or delete it. Every "
         "change is kept and can be undone."
@@ -116,7 +162,8 @@ class MemoryDocumentAdmin(NoAddAdmin):
     list_display = ["path", "space", "owner", "version", "updated_at"]
     list_filter = [KindFilter, StateFilter, "space__kind", "updated_at", ("space", admin.RelatedOnlyFieldListFilter)]
     list_select_related = ["space__owner"]
-    search_fields = ["path", "content", "space__name", "space__owner__email"]
+    # Not the content: a search would say what others have written.
+    search_fields = ["path", "space__name", "space__owner__email"]
     ordering = ["space", "path"]
     date_hierarchy = "updated_at"
     readonly_fields = ["space", "path", "version", "mirrored_version", "indexed_version", "updated_at", "history"]
@@ -134,6 +181,9 @@ class MemoryDocumentAdmin(NoAddAdmin):
         if request.method == "GET" and (sentence := notice()):
             messages.warning(request, sentence)
         return super().changelist_view(request, extra_context)
+
+    def document_of(self, row: MemoryDocument) -> MemoryDocument:
+        return row
 
     @admin.display(ordering="space__owner__email")
     def owner(self, document: MemoryDocument) -> str:
@@ -161,11 +211,13 @@ class MemoryDocumentAdmin(NoAddAdmin):
 
     def save_model(self, request: HttpRequest, obj: MemoryDocument, form: Any, change: bool) -> None:
         operation = Replace(form.cleaned_data["content"], form.cleaned_data["base_version"])
-        write.apply(obj.space, obj.path, operation, author_of(request, Reason("change.admin_edited")))
+        saved = write.apply(obj.space, obj.path, operation, author_of(request, Reason("change.admin_edited")))
+        record_change(request, obj, saved)
 
     def delete_model(self, request: HttpRequest, obj: MemoryDocument) -> None:
         if not obj.is_deleted:
-            write.apply(obj.space, obj.path, Delete(obj.version), author_of(request, Reason("change.admin_deleted")))
+            author = author_of(request, Reason("change.admin_deleted"))
+            record_change(request, obj, write.apply(obj.space, obj.path, Delete(obj.version), author))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[MemoryDocument]) -> None:
         for document in queryset:
@@ -182,13 +234,20 @@ class MemoryDocumentAdmin(NoAddAdmin):
         return paths, {"documents": len(paths)}, set(), []
 
 
+def record_change(request: HttpRequest, document: MemoryDocument, revision: MemoryRevision | None) -> None:
+    """Record that the admin of `request` has changed `document` of others; None: nothing was different."""
+    user = cast(User, request.user)
+    if revision is not None and curation.is_of_others(user, document.space):
+        curation.record_change(user, document, version=revision.number)
+
+
 def author_of(request: HttpRequest, reason: Reason) -> Author:
     """Return the admin of `request` as the author of a change."""
     return Author(Source.ADMIN, request.user, reason=reason)  # type: ignore[arg-type]
 
 
 @admin.register(MemoryRevision)
-class MemoryRevisionAdmin(ReadOnlyAdmin):
+class MemoryRevisionAdmin(CuratedAdmin, ReadOnlyAdmin):
     about = _(
         "Each row is one change of a file of memory: who made it, how, and why. It can be looked at, not changed."
     )
@@ -197,6 +256,9 @@ class MemoryRevisionAdmin(ReadOnlyAdmin):
     list_select_related = ["document", "space", "author"]
     search_fields = ["document__path", "space__owner__email", "author__email", "reason"]
     ordering = ["-created_at"]
+
+    def document_of(self, row: MemoryRevision) -> MemoryDocument:
+        return row.document
 
 
 @admin.register(Flush)

@@ -10,7 +10,13 @@ class MemoryConfig(AppConfig):
         from chat import extensions
         from memory import receivers, wordings  # noqa: F401
         from memory.extension import MEMORY
+        from memory.forgetting import spaces
         from oneclaw import reasons
+        from oneclaw.people import roles
+        from oneclaw.spaces import deletion
 
         reasons.register(wordings.WORDINGS)
         extensions.register(MEMORY)
+        deletion.register(spaces.PART)
+        kinds = ("view_memorydocument", "change_memorydocument", "delete_memorydocument", "view_memoryrevision")
+        roles.permit(roles.Role.CURATOR, *(f"memory.{kind}" for kind in kinds))

@@ -4,7 +4,15 @@ search, what is stored before a summary, and the walk of a demo."""
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from chat.extensions import AnswerLine, Extension, MessageContext, PromptSection, ScheduledContext, ToolCommand
+from chat.extensions import (
+    AnswerLine,
+    Extension,
+    MessageContext,
+    PromptSection,
+    ScheduledContext,
+    SpaceTab,
+    ToolCommand,
+)
 from memory.notes import compaction
 from memory.overview import remains
 from memory.policy import access, secrets, tombstones
@@ -47,4 +55,8 @@ MEMORY = Extension(
     summary_notes=skill_read.read_notes,
     mentions=offering.mentions,
     introduction=card.card,
+    space_tabs=(
+        SpaceTab(200, "memory", _("Memory"), "space_memory"),
+        SpaceTab(800, "instructions", _("Instructions"), "space_instructions"),
+    ),
 )

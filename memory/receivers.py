@@ -12,10 +12,10 @@ from chat.signals import (
     branch_shown,
     day_changed,
     session_deleted,
-    session_ended,
     session_imported,
     session_shared,
     session_switched,
+    sessions_ended,
     turn_finished,
     user_left,
 )
@@ -30,13 +30,13 @@ from memory.tasks import (
     forget_transcript,
     index_after_turn,
     index_branch,
-    keep_last_messages,
     move_transcript,
+    remember_soon,
 )
 from oneclaw.models import User
 
 # The signals that request a flush of the session, and the reason that is stored with it.
-FLUSH_REASONS = {session_switched: "switched", day_changed: "day_changed", session_ended: "ended", user_left: "left"}
+FLUSH_REASONS = {session_switched: "switched", day_changed: "day_changed", user_left: "left"}
 
 # The ends of a conversation after which the person goes on in a new one.
 BEGUN_ANEW = ("new", "reset", "daily", "idle")
@@ -52,10 +52,9 @@ def when_new_day(user: User, **_: Any) -> None:
     ask_reviews_soon(user)
 
 
-@receiver(session_ended)
-def when_begun_anew(session: ChatSession, reason: str, **_: Any) -> None:
-    if reason in BEGUN_ANEW:
-        keep_last_messages(session)
+@receiver(sessions_ended)
+def when_ended(sessions: Sequence[ChatSession], reason: str, **_: Any) -> None:
+    remember_soon(sessions, "ended", with_last_messages=reason in BEGUN_ANEW)
 
 
 @receiver(turn_finished)
@@ -64,7 +63,7 @@ def when_answered(session: ChatSession, **_: Any) -> None:
 
 
 @receiver(turn_finished)
-def when_ended(session: ChatSession, **_: Any) -> None:
+def when_turn_ended(session: ChatSession, **_: Any) -> None:
     flush_after_turn(session)
 
 

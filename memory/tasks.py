@@ -1,6 +1,9 @@
 """Define the tasks of memory. They take ids, contain no logic, and are idempotent."""
 
+from collections.abc import Sequence
+
 from celery import shared_task
+from django.db import transaction
 
 from chat.models import ChatSession
 from memory.files import watch
@@ -12,6 +15,8 @@ from memory.lab import golden
 from memory.models import Comparison, DocumentJob, Flush, MemoryDocument
 from memory.notes import document_jobs, flush
 from memory.overview import grouping
+from memory.policy.access import read_own_spaces
+from memory.policy.reading import reading
 from memory.tools import comparisons, reviews
 from memory.transfer import imports
 from oneclaw.models import User
@@ -28,14 +33,26 @@ def flush_soon(session: ChatSession | None, reason: str) -> None:
 
     `reason` is the trigger (Flush.reason). Without a session nothing happens.
     """
-    if session is None:
-        return
-    queued = flush.request(session, reason)
-    if queued is not None:
-        hint(flush_session, queued.pk)
-    elif summary := document_jobs.request_summary_alone(session):
-        hint(run_document_job, summary.pk)
-    hint(index_transcript, conversations.request(session))
+    if session is not None:
+        remember_soon([session], reason)
+
+
+@transaction.atomic
+def remember_soon(sessions: Sequence[ChatSession], reason: str, *, with_last_messages: bool = False) -> None:
+    """Enqueue for each of `sessions` what flush_soon does and, with `with_last_messages`, the document with its last
+    messages, on commit. All or nothing. The number of statements does not grow with that of the sessions."""
+    with reading():
+        read_own_spaces({session.owner for session in sessions})
+        queued = flush.request_all(sessions, reason)
+        for session in sessions:
+            if session.pk in queued:
+                hint(flush_session, queued[session.pk].pk)
+            elif summary := document_jobs.request_summary_alone(session):
+                hint(run_document_job, summary.pk)
+        for index_id in conversations.request_all(sessions):
+            hint(index_transcript, index_id)
+        if with_last_messages:
+            keep_last_messages(sessions)
 
 
 def flush_after_turn(session: ChatSession) -> None:
@@ -65,10 +82,10 @@ def move_transcript(session: ChatSession) -> None:
     hint(index_transcript, conversations.request(session))
 
 
-def keep_last_messages(session: ChatSession) -> None:
-    """Enqueue the document with the session's last messages, on commit."""
-    queued = document_jobs.request(session, DocumentJob.Kind.LAST_MESSAGES, session.last_complete_seq())
-    if queued is not None:
+def keep_last_messages(sessions: Sequence[ChatSession]) -> None:
+    """Enqueue the documents with the last messages of `sessions`, on commit."""
+    through = ChatSession.objects.filter(pk__in=[session.pk for session in sessions]).last_complete_seqs()
+    for queued in document_jobs.request_all(through, DocumentJob.Kind.LAST_MESSAGES):
         hint(run_document_job, queued.pk)
 
 

@@ -11,16 +11,16 @@ from memory.views import (
     home,
     imports,
     inbox,
-    instructions,
     lab,
     past,
     provenance,
     search,
-    switches,
 )
+from memory.views.settings import instructions, looks, switches
 from memory.views.skills import changes as skill_changes
 from memory.views.skills import imports as skill_imports
 from memory.views.skills import pages as skill_pages
+from memory.views.spaces import pages as space_pages
 from memory.views.spaces import proposals
 from memory.walk import card
 
@@ -37,6 +37,7 @@ urlpatterns = [
     path("memory/lab/<int:question_id>/drop", lab.drop_question, name="memory_lab_drop"),
     path("memory/files", documents.document_list, name="memory_files"),
     path("memory/switches", switches.switches_page, name="memory_switches"),
+    path("memory/looks", looks.looks_page, name="memory_looks"),
     path("memory/skills/", skill_pages.skill_list, name="memory_skills"),
     path("memory/skills/new", skill_changes.new_skill, name="memory_new_skill"),
     path("memory/skills/import", skill_imports.import_skills, name="memory_import_skills"),
@@ -45,6 +46,9 @@ urlpatterns = [
     path("memory/skills/<str:source>/<str:folder>/delete", skill_changes.delete_skill, name="memory_delete_skill"),
     path("memory/skills/<str:source>/<str:folder>/approve", skill_changes.approve_skill, name="memory_approve_skill"),
     path("memory/skills/<str:source>/<str:folder>/off", skill_changes.switch_off_skill, name="memory_skill_off"),
+    path("spaces/<int:space_id>/memory", space_pages.space_memory, name="space_memory"),
+    path("spaces/<int:space_id>/instructions", space_pages.space_instructions, name="space_instructions"),
+    path("memory/<int:document_id>/viewers", space_pages.document_viewers, name="memory_document_viewers"),
     path("memory/instructions", instructions.instructions, name="memory_instructions"),
     path("memory/export.zip", documents.export, name="memory_export"),
     path("memory/import", imports.import_zip, name="memory_import"),

@@ -182,4 +182,14 @@ WORDINGS: Mapping[str, Wording] = {
     "embedding.unreachable": _("The embedding server cannot be reached (%(error)s)."),
     "embedding.refused": _("The embedding server answered %(status)d: %(said)s"),
     "embedding.no_vectors": _("The embedding server's answer contains no vectors."),
+    # What goes with a space that is deleted.
+    "space.goes.documents": ngettext_lazy(
+        "%(number)s document of memory, with its history",
+        "%(number)s documents of memory, with their history",
+        "number",
+    ),
+    "space.goes.lines": ngettext_lazy("%(number)s line in them", "%(number)s lines in them", "number"),
+    "space.goes.suggestions": ngettext_lazy(
+        "%(number)s text that waits for a yes", "%(number)s texts that wait for a yes", "number"
+    ),
 }

@@ -2,26 +2,37 @@
 
 from typing import Any, ClassVar
 
+import allauth.account.admin
+import allauth.mfa.admin
+import allauth.socialaccount.admin  # noqa: F401 - registers what is unregistered below
 from allauth.account.decorators import secure_admin_login
 from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
+from django import forms
 from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.forms import UserChangeForm
+from django.core.exceptions import ValidationError
+from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
 from django.template.defaultfilters import linebreaksbr
 from django.utils.translation import gettext_lazy as _
 
-from oneclaw.models import ApiKey, InvariantRun, Space, SpaceMember, User
+from oneclaw.models import ApiKey, Budget, Group, GroupMember, InvariantRun, Space, SpaceMember, User
+from oneclaw.people.roles import has_role
+from oneclaw.spaces import members
 
 admin.site.site_header, admin.site.site_title, admin.site.index_title = "OneClaw", "OneClaw", "Administration"
+# Whoever changes these rows could sign in as somebody else; people change their own in the settings.
+for model in (EmailAddress, Authenticator, SocialAccount, SocialApp, SocialToken):
+    admin.site.unregister(model)
 # The admin's own sign-in page would have no limit of attempts.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 
-class PersonForm(UserChangeForm):
+class PersonForm(forms.ModelForm):
     class Meta:
         model = User
-        fields = "__all__"
+        fields = ("email", "first_name", "timezone")
 
     def clean_email(self) -> str:
         return self.cleaned_data["email"].strip().lower()
@@ -63,25 +74,32 @@ class JobAdmin(ReadOnlyAdmin):
 
 
 @admin.register(User)
-class PersonAdmin(NoAddAdmin, UserAdmin):
-    """People: their permissions, and whether the account is active. `manage.py adduser` adds new ones."""
+class PersonAdmin(NoAddAdmin):
+    """People as rows. Roles, invitations and links are on the pages of the team, and passwords are not set here."""
 
     about = _(
-        "Each row is a person with an account: change their permissions, or deactivate the "
-        "account. Add people with `manage.py adduser`."
+        "Each row is a person with an account. Their roles, invitations and links for a forgotten password are on the "
+        "page People."
     )
     form = PersonForm
-    list_display = ["email", "first_name", "is_active", "is_staff", "last_login"]
-    list_filter = ["is_active", "is_staff"]
+    list_display = ["email", "first_name", "role", "is_active", "last_login"]
+    list_filter = ["is_active", "role"]
     search_fields = ["email", "first_name"]
     ordering = ["email"]
-    readonly_fields = ["last_login", "date_joined"]
-    filter_horizontal = ["groups", "user_permissions"]
+    readonly_fields = ["role", "is_active", "last_login", "date_joined"]
     fieldsets = [
-        (None, {"fields": ["email", "password", "first_name", "timezone"]}),
-        ("Rights", {"fields": ["is_active", "is_staff", "is_superuser", "groups", "user_permissions"]}),
+        (None, {"fields": ["email", "first_name", "timezone", "role", "is_active"]}),
         ("When", {"fields": ["date_joined", "last_login"]}),
     ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """Return the fields that cannot be changed; the address of another person with a role is one: who has the
+        address can have the password reset."""
+        is_protected = obj is not None and has_role(obj) and obj != request.user
+        return [*self.readonly_fields, *(["email"] if is_protected else [])]
+
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         """Save the person, and delete other email addresses: a former address must not sign in."""
@@ -89,8 +107,20 @@ class PersonAdmin(NoAddAdmin, UserAdmin):
         EmailAddress.objects.filter(user=obj).exclude(email__iexact=obj.email).delete()
 
 
+class MemberFormSet(BaseInlineFormSet):
+    """The members of a space, which keeps an owner."""
+
+    def clean(self) -> None:
+        super().clean()
+        kept = [form.cleaned_data for form in self.forms if getattr(form, "cleaned_data", None)]
+        if not any(data.get("role") == SpaceMember.Role.OWNER and not data.get("DELETE") for data in kept):
+            raise ValidationError("A space needs an owner.")
+
+
 class MemberInline(admin.TabularInline):
     model = SpaceMember
+    formset = MemberFormSet
+    fields = ["user", "role"]
     extra = 0
     autocomplete_fields = ["user"]
 
@@ -111,15 +141,63 @@ def is_shared(space: Space | None) -> bool:
 
 @admin.register(Space)
 class SpaceAdmin(NoAddAdmin):
-    about = _("Each row says whose a memory is: a person's own, or what one agent knows of one person.")
-    list_display = ["name", "kind", "owner", "created_at"]
+    about = _(
+        "Each row says whose a memory is: a person's own, what one agent knows of one person, or the space of a "
+        "project or a team with its members."
+    )
+    list_display = ["name", "kind", "owner", "created_at", "archived_at"]
     list_filter = ["kind"]
     search_fields = ["name", "owner__email"]
-    readonly_fields = ["kind", "owner", "created_at"]
+    fields = ["name", "description", "kind", "owner", "needs_second_person", "created_at", "archived_at"]
+    readonly_fields = ["kind", "owner", "created_at", "archived_at"]
     inlines = [MemberInline]
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Save the members, and set one of the owners in the row of a shared space."""
+        super().save_related(request, form, formsets, change)
+        if not form.instance.is_private:
+            members.choose_owner(form.instance)
 
     def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
+
+
+class GroupMemberInline(admin.TabularInline):
+    model = GroupMember
+    extra = 0
+    autocomplete_fields = ["user"]
+    readonly_fields = ["since"]
+
+    def has_add_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return is_kept_here(obj) and super().has_add_permission(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return is_kept_here(obj) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return is_kept_here(obj) and super().has_delete_permission(request, obj)
+
+
+def is_kept_here(group: Group | None) -> bool:
+    """Return whether admins change the members of `group`; True for a new one."""
+    return group is None or not group.managed_by
+
+
+@admin.register(Group)
+class GroupAdmin(admin.ModelAdmin):
+    about = _("Each row is a group of people, which is a member of spaces with all of them.")
+    list_display = ["name", "managed_by", "created_at"]
+    list_filter = ["managed_by"]
+    search_fields = ["name"]
+    fields = ["name", "managed_by", "external_id", "created_at"]
+    readonly_fields = ["managed_by", "external_id", "created_at"]
+    inlines = [GroupMemberInline]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return is_kept_here(obj) and super().has_delete_permission(request, obj)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Group | None = None) -> Any:
+        return self.readonly_fields if is_kept_here(obj) else self.fields
 
 
 @admin.register(ApiKey)
@@ -152,3 +230,11 @@ class InvariantRunAdmin(ReadOnlyAdmin):
     def found(self, run: InvariantRun) -> str:
         lines = (f"{violation['invariant']}: {violation['text']}" for violation in run.violations)
         return linebreaksbr("\n".join(lines)) or "none"
+
+
+@admin.register(Budget)
+class BudgetAdmin(admin.ModelAdmin):
+    list_display = ["period", "user", "group", "max_cost", "max_tokens"]
+    list_filter = ["period"]
+    autocomplete_fields = ["user"]
+    fields = ["period", "user", "group", "max_cost", "max_tokens"]

@@ -13,8 +13,10 @@ from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 from chat.routing import websocket_urlpatterns
+from chat.session_tools import relay
 from chat.turns import loop
 from oneclaw import llm
+from oneclaw.telemetry import tracing
 from oneclaw.web.body_limit import BodyLimitMiddleware, Message, Receive, Send
 from oneclaw.web.origins import SameOriginMiddleware
 from oneclaw.web.sign_in import SignInMiddleware
@@ -25,7 +27,9 @@ async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
+            tracing.begin()
             await llm.warm_up()
+            relay.deliver_left()
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
             await loop.shutdown()

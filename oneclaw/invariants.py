@@ -40,6 +40,20 @@ JOB_RULES = """
     WHERE rule.broken
 """
 
+SPACES_HAVE_OWNERS = """
+    SELECT format('the %%s space %%s has no owner among its members', space.kind, space.id)
+    FROM oneclaw_space space
+    WHERE NOT EXISTS (
+        SELECT FROM oneclaw_spacemember member
+        WHERE member.space_id = space.id AND member.user_id = space.owner_id AND member.role = 'owner'
+    )
+    UNION ALL
+    SELECT format('the %%s space %%s of person %%s is open to person %%s',
+                  space.kind, space.id, space.owner_id, role.user_id)
+    FROM oneclaw_space space JOIN oneclaw_spacerole role ON role.space_id = space.id
+    WHERE space.kind IN ('own', 'agent') AND role.user_id <> space.owner_id
+"""
+
 
 @dataclass(frozen=True)
 class Invariant:
@@ -98,7 +112,10 @@ def run_if_due() -> None:
 
 def all_invariants() -> list[Invariant]:
     """Return the invariants of all installed apps."""
-    found = [Invariant("a job is what its status says, and is done in time", broken_jobs)]
+    found = [
+        Invariant("a job is what its status says, and is done in time", broken_jobs),
+        Invariant("a space has an owner, and a private one nobody else", violations_by_query(SPACES_HAVE_OWNERS)),
+    ]
     for config in apps.get_app_configs():
         if config.name != "oneclaw" and module_has_submodule(config.module, "invariants"):
             found += importlib.import_module(f"{config.name}.invariants").INVARIANTS

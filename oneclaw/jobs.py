@@ -174,6 +174,15 @@ class Job(models.Model):
             changes | {"status": self.Status.QUEUED, "error": error, "due_at": clock.database_now() + delay}
         )
 
+    def wait(self, seconds: float, error: str, **changes: object) -> None:
+        """Queue the job again for what it waits for, and write `changes`; this try does not count.
+
+        Raise ClaimLostError when the claim is no longer valid.
+        """
+        due_at = clock.database_now() + dt.timedelta(seconds=seconds)
+        changes |= {"status": self.Status.QUEUED, "error": error, "due_at": due_at, "attempts": F("attempts") - 1}
+        self._end_claim(changes)
+
     def release(self, after_seconds: float = 0) -> None:
         """Queue the job again, at once or `after_seconds`, because it made progress or waits for something.
 

@@ -7,12 +7,16 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from oneclaw.config import broker, environment
+from oneclaw.config.audit import *  # noqa: F403
 from oneclaw.config.context import *  # noqa: F403
 from oneclaw.config.home import make_home
 from oneclaw.config.limits import *  # noqa: F403
+from oneclaw.config.model import *  # noqa: F403
 from oneclaw.config.privacy import *  # noqa: F403
 from oneclaw.config.schedules import *  # noqa: F403
 from oneclaw.config.secret_key import secret_key
+from oneclaw.config.sign_in import *  # noqa: F403
+from oneclaw.config.telemetry import *  # noqa: F403
 
 # Arithmetic on small vectors gains nothing from threads, and processes with threads must not fork.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -81,6 +85,7 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+_oidc = urlsplit(OIDC_ISSUER)  # noqa: F405
 # No inline script, no inline style, no other host.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -90,7 +95,8 @@ CONTENT_SECURITY_POLICY = {
         "object-src": ["'none'"],
         "base-uri": ["'none'"],
         "frame-ancestors": ["'none'"],
-        "form-action": ["'self'"],
+        # Connecting an account with the provider of single sign-on is a form that leads there.
+        "form-action": ["'self'", *([f"{_oidc.scheme}://{_oidc.netloc}"] if _oidc.netloc else [])],
     }
 }
 
@@ -111,10 +117,16 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.usersessions",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
 ]
 
 # The last one is sync only, so Django runs all but the first in one thread: a middleware need not be async.
 MIDDLEWARE = [
+    "oneclaw.telemetry.ids.request_id_middleware",
+    "oneclaw.ops.metrics.metrics_middleware",
+    "oneclaw.telemetry.tracing.span_middleware",
     "oneclaw.web.static_middleware.StaticFilesMiddleware",
     # Before all middleware that may respond itself, so that those responses have the policy too.
     "csp.middleware.CSPMiddleware",
@@ -129,11 +141,13 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "oneclaw.audit.record.remembering_request_middleware",
     "oneclaw.people.preferences.preferences_middleware",
     "oneclaw.web.no_store.no_store_middleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "oneclaw.web.signed_out.sign_in_redirect_middleware",
+    "oneclaw.people.sign_in.second_factor.second_factor_middleware",
 ]
 
 ROOT_URLCONF = "oneclaw.urls"
@@ -149,6 +163,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "oneclaw.team.pages.team_pages",
             ],
         },
     },
@@ -170,47 +185,29 @@ STORAGES = {
     "staticfiles": {"BACKEND": "oneclaw.ops.static_files.HashedStaticFilesStorage"},
 }
 
+# In each process, so that a new version starts without what the old one kept; not while templates are being changed.
+FRAGMENTS = f"django.core.cache.backends.{'dummy.DummyCache' if DEBUG else 'locmem.LocMemCache'}"
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
-    # What {% cache %} keeps: parts of pages that are the same for every reader of a language. In each process, so that
-    # a new version starts without those of the old one, and not while templates are being changed.
-    "template_fragments": {
-        "BACKEND": f"django.core.cache.backends.{'dummy.DummyCache' if DEBUG else 'locmem.LocMemCache'}",
-        "LOCATION": "template_fragments",
-    },
+    # What {% cache %} keeps: parts of pages that are the same for every reader of a language.
+    "template_fragments": {"BACKEND": FRAGMENTS, "LOCATION": "template_fragments"},
+    # The entries of home pages of memory, each under a key of all that they show. Not for long: what was forgotten is
+    # under no key any more, and should leave the process as well.
+    "memory_home": {"BACKEND": FRAGMENTS, "LOCATION": "memory_home", "TIMEOUT": 600, "OPTIONS": {"MAX_ENTRIES": 100}},
 }
 
 # -- People --------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "oneclaw.User"
-AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTHENTICATION_BACKENDS = [
+    "allauth.account.auth_backends.AuthenticationBackend",
+    # What the role of a person permits.
+    "oneclaw.people.roles.RoleBackend",
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
-LOGIN_URL = "account_login"
-LOGIN_REDIRECT_URL = "/"
-ACCOUNT_ADAPTER = "oneclaw.people.invitations.AccountAdapter"
-ACCOUNT_USER_MODEL_USERNAME_FIELD = None
-ACCOUNT_LOGIN_METHODS = {"email"}
-ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
-ACCOUNT_EMAIL_VERIFICATION = "none"
-ACCOUNT_FORMS = {
-    "login": "oneclaw.people.forms.FocusedLoginForm",
-    "signup": "oneclaw.people.forms.FocusedSignupForm",
-    "change_password": "oneclaw.people.forms.FocusedPasswordForm",
-}
-ACCOUNT_SESSION_REMEMBER = True
-# How long an email address is blocked after five wrong passwords. One IP address has ten wrong ones a minute, after
-# which no password is checked any more; right ones count only for `login`, because a whole team may have one address.
-SIGN_IN_WAIT_MINUTES = 5
-ACCOUNT_RATE_LIMITS = {"login_failed": f"10/m/ip,5/{SIGN_IN_WAIT_MINUTES}m/key", "login": "300/m/ip"}
-# Whether anyone may create an account.
-SIGNUP_OPEN = environment.flag("ONECLAW_SIGNUP_OPEN", False)
-# Days for which a one-time link for a new person is valid.
-INVITATION_DAYS = environment.whole("ONECLAW_INVITATION_DAYS", 7, 1, 90)
-PASSWORD_RESET_TIMEOUT = INVITATION_DAYS * 86_400
-
 LANGUAGE_CODE = "en"
 # Each language with its own name for itself.
 LANGUAGES = [
@@ -225,27 +222,6 @@ LOCALE_PATHS = [BASE_DIR / "locale"]
 # Date formats that differ from Django's.
 FORMAT_MODULE_PATH = ["oneclaw.languages.formats"]
 TIME_ZONE = "UTC"
-
-# -- The model -----------------------------------------------------------------------------------
-
-ANTHROPIC_API_KEY = environment.text("ANTHROPIC_API_KEY")
-# Any server that speaks the Messages API.
-ANTHROPIC_BASE_URL = environment.address("ANTHROPIC_BASE_URL", ["http", "https"])
-# `manage.py serve` sets this to its own demo model's address when there is neither a key nor a base URL.
-DEMO_URL = environment.address("ONECLAW_DEMO_URL", ["http"])
-# Whether `manage.py serve` must run the demo model itself.
-NEEDS_DEMO = not (ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL or DEMO_URL)
-MODEL = environment.text("ONECLAW_MODEL", "claude-sonnet-5-5")
-# The models that people may choose, each with its label. MODEL, which is the default, is always among them.
-MODELS = environment.labelled("ONECLAW_MODELS")
-# The model of titles and summaries.
-FAST_MODEL = environment.text("ONECLAW_FAST_MODEL", "claude-haiku-5-5")
-# Timeouts in seconds: to connect, without data in a text (ten times that while a model thinks), and of a whole turn.
-CONNECT_TIMEOUT = environment.number("ONECLAW_CONNECT_TIMEOUT", 5, 0.1, 60)
-SILENCE_TIMEOUT = environment.number("ONECLAW_SILENCE_TIMEOUT", 30, 0.1, 600)
-TURN_TIMEOUT = environment.number("ONECLAW_TURN_TIMEOUT", 600, 1, 7200)
-# Rounds of tool calls of a turn, after which it must answer.
-TOOL_ROUNDS = environment.whole("ONECLAW_TOOL_ROUNDS", 8, 1, 50)
 
 # -- The conversation ----------------------------------------------------------------------------
 
@@ -376,21 +352,7 @@ CELERY_BEAT_SCHEDULE = {
     "purge": {"task": "chat.tasks.purge", "schedule": 3600.0},
     "memory-sweep": {"task": "memory.tasks.sweep", "schedule": 60.0},
     "invariants": {"task": "oneclaw.tasks.check_invariants", "schedule": 3600.0},
+    "audit-log": {"task": "oneclaw.tasks.link_audit_log", "schedule": 5.0},
     # Asks the model's server once a day.
     "model-facts": {"task": "oneclaw.tasks.refresh_model_facts", "schedule": 300.0},
-}
-
-# -- Logging -------------------------------------------------------------------------------------
-
-LOG_LEVEL = environment.choice("ONECLAW_LOG_LEVEL", ["debug", "info", "warning", "error"], "warning").upper()
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"},
-    },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": LOG_LEVEL},
-    # Warnings of missing and forbidden pages are not logged: the browser shows them.
-    "loggers": {"django.request": {"level": "ERROR"}},
 }

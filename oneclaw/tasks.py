@@ -11,6 +11,7 @@ from celery import Task, shared_task, signals, signature
 from django.db import transaction
 
 from oneclaw import invariants
+from oneclaw.audit import chain, webhook
 from oneclaw.llm.descriptions import refresh_if_due
 from oneclaw.models import Heartbeat
 from oneclaw.models.health import WORKER_SILENCE
@@ -70,6 +71,13 @@ def send_first_heartbeat(**kwargs: Any) -> None:
 @shared_task
 def check_invariants() -> None:
     invariants.run_if_due()
+
+
+@shared_task(expires=60)
+def link_audit_log() -> None:
+    """Link the new events of the audit log, and send them to the collector."""
+    chain.link_all()
+    webhook.deliver()
 
 
 @shared_task

@@ -5,18 +5,25 @@ from django.contrib import admin
 from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path, re_path
 
-from oneclaw.ops import health
+from oneclaw.ops import health, metrics
 from oneclaw.web.api import api, no_such_address
+from oneclaw.web.diagrams import diagrams
 
 urlpatterns = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
+    path("metrics", metrics.metrics_page, name="metrics"),
+    path("diagrams", diagrams),
     path("admin/", admin.site.urls),
     path("", include("oneclaw.people.urls")),
+    path("team/", include("oneclaw.team.urls")),
+    path("scim/v2/", include("oneclaw.scim.urls")),
     path("", include("chat.urls")),
 ]
+api.add_router("", "oneclaw.web.usage_api.router")
 api.add_router("", "chat.api.routes.router")
 api.add_router("", "chat.api.rounds.router")
+api.add_router("", "chat.api.spaces.router")
 if apps.is_installed("memory"):
     urlpatterns.append(path("", include("memory.urls")))
     api.add_router("", "memory.api.routes.router")

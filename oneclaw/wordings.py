@@ -1,9 +1,11 @@
 """The sentences of the platform's codes of failures and reasons (oneclaw/reasons.py)."""
 
+import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils.translation import gettext, ngettext
+from django.utils.formats import date_format
+from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.reasons import Wording
@@ -28,7 +30,25 @@ def rate_limited(params: Mapping[str, Any]) -> str:
     ) % {"number": minutes}
 
 
+USED_UP = {
+    ("person", "day"): _("Your budget for today is used up. You can go on from %(ends)s."),
+    ("person", "month"): _("Your budget for this month is used up. You can go on from %(ends)s."),
+    ("group", "day"): _("Your group’s budget for today is used up. You can go on from %(ends)s."),
+    ("group", "month"): _("Your group’s budget for this month is used up. You can go on from %(ends)s."),
+    ("all", "day"): _("This server’s budget for today is used up. You can go on from %(ends)s."),
+    ("all", "month"): _("This server’s budget for this month is used up. You can go on from %(ends)s."),
+}
+
+
+def budget_used_up(params: Mapping[str, Any]) -> str:
+    """Return the sentence with the time at which the period ends by the clock of the person."""
+    ends = date_format(dt.datetime.fromisoformat(params["ends"]), "DATETIME_FORMAT")
+    return str(USED_UP[params["scope"], params["period"]]) % {"ends": ends}
+
+
 WORDINGS: Mapping[str, Wording] = {
+    "audit.unreachable": _("The collector of the audit log cannot be reached (ONECLAW_AUDIT_WEBHOOK)."),
+    "audit.refused": _("The collector of the audit log answered %(status)s (ONECLAW_AUDIT_WEBHOOK)."),
     # A text that is shown as it is.
     "other": "%(text)s",
     "model.failed": _("The model could not answer. Try again."),
@@ -39,6 +59,7 @@ WORDINGS: Mapping[str, Wording] = {
         "The model's server refused the API key. Ask your administrator to check it (ANTHROPIC_API_KEY)."
     ),
     "model.rate_limited": rate_limited,
+    "model.budget_used_up": budget_used_up,
     "model.overloaded": _("The model is overloaded. Wait a little and try again."),
     "model.unreachable": _(
         "The model's server cannot be reached. Try again. If that does not help, ask your administrator "
@@ -81,4 +102,18 @@ WORDINGS: Mapping[str, Wording] = {
     "model.refused": _("The model declined to answer this. Put it in other words, or start a new conversation."),
     "model.unreadable": _("The model's server answered with something that cannot be read. Try again."),
     "model.server_fault": _("The model's server had an internal error. Try again."),
+    # What goes with a space that is deleted, or what becomes of it.
+    "space.goes.members": ngettext_lazy("%(number)s member", "%(number)s members", "number"),
+    "space.goes.groups": ngettext_lazy(
+        "%(number)s group loses its role", "%(number)s groups lose their role", "number"
+    ),
+    # Why somebody can see something.
+    "viewer.own": _("Owner"),
+    "viewer.owner": _("Owner of “%(space)s”"),
+    "viewer.editor": _("Editor in “%(space)s”"),
+    "viewer.reader": _("Reader in “%(space)s”"),
+    "viewer.group_owner": _("Owner of “%(space)s”, through the group “%(group)s”"),
+    "viewer.group_editor": _("Editor in “%(space)s”, through the group “%(group)s”"),
+    "viewer.group_reader": _("Reader in “%(space)s”, through the group “%(group)s”"),
+    "viewer.admin": _("Administrator of this server, on the pages of its administration"),
 }

@@ -52,7 +52,7 @@ FLAGS = [
     # The tabs of a context share a renderer, and what it has compiled.
     "--process-per-site",
     # There is no other host.
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",

@@ -28,8 +28,8 @@ from chat.api.shapes import (
     SessionWithMessages,
 )
 from chat.conversations import lifecycle, model_choice, presence, transcript
-from chat.library import organise, totals
-from chat.live.errors import CLIENT_ERRORS, code_and_sentence
+from chat.library import organise, spaces, totals
+from chat.live.errors import CLIENT_ERRORS, code_and_sentence, retry_after
 from chat.live.frames import MessageFrameFields, SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, handle
 from chat.live.routed import Delivered, handle_routed
@@ -54,6 +54,8 @@ STATUS = {
     "other_mode": 409,
     "other_agent": 409,
     "too_many_turns": 429,
+    "too_many_requests": 429,
+    "budget_used_up": 429,
 }
 # The namespace of the ids of sessions that a client_id begins: the same session each time.
 SESSION_NAMESPACE = uuid.UUID("6f1c3c0e-6d0a-4d0c-9f57-0c1a3f4b7d21")
@@ -130,7 +132,7 @@ def message_list(
 
 @router.patch("/sessions/{uuid:session_id}", response=responses(SessionOut, 404, 409, 422))
 def change_session(request: KeyedRequest, session_id: uuid.UUID, change: SessionChange) -> SessionOut:
-    """Rename, pin or archive a conversation, or undo that."""
+    """Rename, pin or archive a conversation, or undo that; or move it into a space."""
     user = request.auth
     with refusals(), transaction.atomic():
         found = own_session(user, session_id)
@@ -144,6 +146,9 @@ def change_session(request: KeyedRequest, session_id: uuid.UUID, change: Session
             organise.organise(user, [session_id], "pin" if change.pinned else "unpin")
         if change.archived is not None:
             organise.organise(user, [session_id], "archive" if change.archived else "unarchive")
+        if change.space is not None:
+            to = spaces.found_open(user, change.space) if change.space else None
+            spaces.move(user, session_id, to)
     return session_out(user, session_id)
 
 
@@ -239,7 +244,7 @@ def refusals() -> Iterator[None]:
         yield
     except CLIENT_ERRORS as error:
         code, sentence = code_and_sentence(error)
-        raise ApiError(STATUS.get(code, 422), code, sentence) from error
+        raise ApiError(STATUS.get(code, 422), code, sentence, retry_after(error)) from error
 
 
 def own_session(user: User, session_id: uuid.UUID, *related: str) -> ChatSession:

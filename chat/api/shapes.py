@@ -63,6 +63,8 @@ class SessionOut(Schema):
     tokens: SessionTokensOut
     rounds: int = Field(description="How often the model was sent a summary or shortened results in place of messages.")
     route: RouteOut | None = Field(description="Null for a conversation that was begun on the page.")
+    space: int | None = Field(description="The shared space that it is in.")
+    shared: bool = Field(description="Whether it is shared with the members of that space; else it is private.")
     parent: uuid.UUID | None = Field(description="The conversation that it was forked from, or that began it.")
     created_at: dt.datetime
     active_at: dt.datetime
@@ -90,6 +92,8 @@ class SessionOut(Schema):
             tokens=session_tokens(tokens),
             rounds=vars(session)["rounds_made"],
             route=RouteOut.of(session),
+            space=session.space_id,
+            shared=session.shared_at is not None,
             parent=session.parent_id,
             created_at=session.created_at,
             active_at=session.active_at,
@@ -205,6 +209,7 @@ class SessionChange(RequestBody):
     title: str | None = Field(default=None, examples=["Tea"])
     pinned: bool | None = None
     archived: bool | None = None
+    space: int | None = Field(default=None, description="Moves it into this space; 0 moves it out of every space.")
 
 
 class ResetOut(Schema):
@@ -302,6 +307,9 @@ class MessageIn(RequestBody):
         default=None, max_length=100, description="One of /agents; the first message of a conversation decides."
     )
     mode: Literal["agent", "chat", "temporary"] | None = Field(default=None, description="As `agent`.")
+    space: int | None = Field(
+        default=None, description="In which of /spaces a new conversation begins; it is private to you."
+    )
 
 
 class SentOut(Schema):

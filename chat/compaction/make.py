@@ -8,6 +8,7 @@ The model is called outside of any transaction, by the worker that holds the cla
 import logging
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
@@ -36,13 +37,15 @@ from chat.compaction.wording import summary_text, supplement_text
 from chat.context.meter import facts_for
 from chat.context.prompt import rows_of
 from chat.context.view import ViewRow
+from chat.conversations.payers import payer_of
 from chat.extensions.compaction_hooks import ASK_AGAIN_SECONDS, CompactionDecision, before_compaction
 from chat.models import ChatSession, ContextRound
 from oneclaw import llm
 from oneclaw.jobs import ClaimLostError
 from oneclaw.llm.estimate import text_tokens
 from oneclaw.llm.failures import ModelRequestError
-from oneclaw.models import clock
+from oneclaw.models import Spend, clock
+from oneclaw.spend.calls import Payer
 
 logger = logging.getLogger(__name__)
 
@@ -72,6 +75,12 @@ class Work:
     # What the summary shall keep especially, and what is kept word for word besides the supplement.
     focus: str = ""
     must_keep: list[str] = field(default_factory=list)
+    # Whether a turn that has begun waits for it.
+    is_in_turn: bool = False
+
+    @property
+    def payer(self) -> Payer:
+        return payer_of(self.session, Spend.Purpose.SUMMARY, is_in_turn=self.is_in_turn)
 
     @cached_property
     def said(self) -> list[SpokenMessage]:
@@ -142,11 +151,15 @@ def run(round_id: int, *, is_urgent: bool = False) -> float | None:
                 claimed.release(PREPARE_SECONDS)
                 return PREPARE_SECONDS
             work.checks.append(Check.FLUSH_OWED)
+        work.is_in_turn = is_urgent
         with claimed.heartbeats():
             summary = summary_of(work, is_urgent=is_urgent)
         finish(work, summary)
     except ClaimLostError:
         logger.warning("Context round %s was claimed by another process.", round_id)
+    except llm.BudgetUsedUpError as refusal:
+        with suppress(ClaimLostError):
+            claimed.wait(refusal.wait_seconds, str(refusal))
     except (ModelRequestError, SummaryRejectedError) as failure:
         logger.warning("Context round %s failed and is tried again: %s", round_id, failure)
         postpone(claimed, failure)
@@ -223,12 +236,14 @@ def summary_of(work: Work, *, is_urgent: bool) -> Summary:
         return extracted(work)
     if attempt <= API_MAX_ATTEMPTS and native.is_possible(work.session, work.checks):
         try:
-            made = native.compact(work.session, work.round, work.focus)
+            made = native.compact(work.session, work.round, work.focus, work.payer)
             check(work, made.text, work.earlier_summary, work.said, has_headings=False)
             if work.without_forgotten(made.text) != made.text:
                 # The provider has read the messages themselves.
                 raise SummaryRejectedError(Check.FORGOTTEN)
             return Summary(made.text, Maker.API, made.block)
+        except llm.BudgetUsedUpError:
+            raise
         except (ModelRequestError, SummaryRejectedError) as failure:
             logger.warning("The provider did not summarise conversation %s: %s", work.session.pk, failure)
             work.checks.append(Check.NOT_BY_API)
@@ -253,7 +268,7 @@ def written(work: Work) -> Summary:
     for part in parts_of(work.said[read:], llm.prompt_chars(model, PART_MAX_CHARS)):
         before = summary
         request = summary_request(part, before, work.focus, work.summary_max_tokens, model)
-        summary = summary_in(llm.complete_sync(request))
+        summary = summary_in(llm.complete_sync(request, work.payer))
         check(work, summary, before, part)
         read += len(part)
         if read < len(work.said):

@@ -13,6 +13,7 @@ from chat.context.rounds import rounds_in_view
 from chat.context.view import view_of
 from chat.models import ChatSession, ContextRound
 from oneclaw import llm
+from oneclaw.spend.calls import Payer
 
 SUMMARY_MAX_TOKENS = 8_192
 
@@ -24,7 +25,7 @@ def is_possible(session: ChatSession, checks: Sequence[Check]) -> bool:
     return facts_for(session).compacts
 
 
-def compact(session: ChatSession, planned: ContextRound, focus: str) -> llm.Compaction:
+def compact(session: ChatSession, planned: ContextRound, focus: str, payer: Payer) -> llm.Compaction:
     """Return the summary by the model's server of the messages that `planned` covers. Raise ModelRequestError.
 
     The request is the conversation's own up to there, so that it is read from the cache.
@@ -36,4 +37,4 @@ def compact(session: ChatSession, planned: ContextRound, focus: str) -> llm.Comp
     view = view_of(session.head, rows, attachments_of(session, rows), session.thinking_after_seq, rounds)
     request = request_for(session, session.head, rows, view)
     asked = replace(request, compaction=instructions(focus), max_tokens=SUMMARY_MAX_TOKENS)
-    return llm.compact_sync(asked)
+    return llm.compact_sync(asked, payer)

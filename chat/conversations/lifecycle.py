@@ -11,9 +11,10 @@ from chat.conversations import model_choice, presence, temporary
 from chat.conversations.keys import conversation_key
 from chat.conversations.model_choice import Choice
 from chat.models import ChatSession, ChatSessionQuerySet, Presence, SessionRoute, Turn
-from chat.signals import session_deleted, session_ended, session_switched
+from chat.signals import session_deleted, session_switched, sessions_ended
 from oneclaw import pubsub
-from oneclaw.models import User, clock
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, User, clock
 from oneclaw.text import UserFacingError
 
 
@@ -85,6 +86,8 @@ def lock_or_make(user: User, session_id: uuid.UUID, mode: str | None, choice: Ch
         mode=mode or ChatSession.Mode.AGENT,
         model=model_choice.checked_model(choice),
         effort=model_choice.checked_effort(choice),
+        # A temporary conversation has no memory, so it has no space.
+        space_id=model_choice.checked_space(user, choice) if mode != ChatSession.Mode.TEMPORARY else None,
     )
 
 
@@ -121,7 +124,7 @@ def rename(session: ChatSession, title: str) -> None:
 def end(session: ChatSession, reason: str, *, follower: ChatSession | None = None) -> ChatSession | None:
     """End the conversation, which stays readable; a temporary one is deleted.
 
-    `reason` is one of `chat.signals.session_ended`; archive also takes it out of the list. If it is the current one of
+    `reason` is one of `chat.signals.sessions_ended`; archive also takes it out of the list. If it is the current one of
     a route, return the conversation with which the route goes on: `follower`, or a new one.
     """
     if session.is_temporary:
@@ -132,9 +135,7 @@ def end(session: ChatSession, reason: str, *, follower: ChatSession | None = Non
     ended = {"ended_at": now, "archived_at": now} if reason == "archive" else {"ended_at": now}
     ChatSession.objects.filter(pk=session.pk).update(**ended)
     pubsub.notify(f"user:{session.owner_id}", {"kind": "sessions"})
-    transaction.on_commit(
-        lambda: session_ended.send_robust(ChatSession, user=session.owner, session=session, reason=reason)
-    )
+    sessions_ended.send_robust(ChatSession, sessions=[session], reason=reason)
     return followed
 
 
@@ -187,6 +188,7 @@ def delete(session: ChatSession) -> None:
     not remembered."""
     follow(session)
     ChatSession.objects.filter(pk=session.pk).update(deleted_at=clock.database_now())
+    record(AuditKind.DELETED, actor=session.owner, of="conversation", session=str(session.pk))
     session.turns.filter(status=Turn.Status.RUNNING).update(stop_requested=True)
     pubsub.notify(f"session:{session.pk}", {"kind": "deleted", "owner": session.owner_id})
     pubsub.notify(f"user:{session.owner_id}", {"kind": "sessions"})

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.models import Agent, ChatSession, Effort, default_agent
 from oneclaw import llm
-from oneclaw.models import User
+from oneclaw.models import Space, SpaceQuerySet, User
 from oneclaw.text import UserFacingError
 
 
@@ -37,6 +37,12 @@ class NoSuchEffortError(NotOfferedError):
     wording = _("This effort is not available. Choose another one.")
 
 
+class NoSuchSpaceError(NotOfferedError):
+    """The space does not exist any more, is archived, or the person is not in it any more."""
+
+    wording = _("This space is no longer open to you. Choose another one, or none.")
+
+
 class OtherAgentError(NotOfferedError):
     """The conversation began with another agent."""
 
@@ -48,12 +54,14 @@ class OtherAgentError(NotOfferedError):
 class Choice:
     """The agent, model and effort that a message names; None keeps those of the conversation.
 
-    `model` and `effort` "" are those of the agent, or the server's.
+    `model` and `effort` "" are those of the agent, or the server's. `space` is the id of the shared space in which a
+    new conversation begins, private to its owner; None: in none.
     """
 
     agent: str | None = None
     model: str | None = None
     effort: str | None = None
+    space: int | None = None
 
 
 NO_CHOICE = Choice()
@@ -110,6 +118,18 @@ def agent_for(user: User, choice: Choice) -> Agent:
     if agent is None:
         raise NoSuchAgentError
     return agent
+
+
+def checked_space(user: User, choice: Choice) -> int | None:
+    """Return the id of the chosen space; None for none. Raise NoSuchSpaceError unless `user` may begin in it."""
+    if choice.space is not None and not open_spaces(user).filter(pk=choice.space).exists():
+        raise NoSuchSpaceError
+    return choice.space
+
+
+def open_spaces(user: User) -> SpaceQuerySet:
+    """Return the shared spaces in which `user` may begin conversations, by name: those that are not archived."""
+    return Space.objects.visible_to(user).shared().filter(archived_at=None).order_by("name", "pk")
 
 
 def checked_model(choice: Choice) -> str:

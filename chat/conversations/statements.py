@@ -10,6 +10,7 @@ from django.db.models.expressions import Combinable, DatabaseDefault
 from chat.models import ChatSession, Head, Message, Turn
 from oneclaw import pubsub
 from oneclaw.models import clock
+from oneclaw.spend.calls import Spends
 
 # Nothing is written when the session has a running turn or the message, or was inserted by another process meanwhile.
 BEGIN_TURN = """
@@ -47,7 +48,7 @@ LAST_SHOWN = """
 """
 # The columns of a row, its time of the end, and the notification.
 UPDATE_MESSAGE = """
-    WITH message AS (UPDATE chat_message SET {message} WHERE id = %s RETURNING finished_at)
+    WITH message AS (UPDATE chat_message SET {message} WHERE id = %s RETURNING finished_at){spends}
     SELECT finished_at, (SELECT count(pg_notify(%s, hint)) FROM unnest(%s::text[]) AS hint) FROM message
 """
 # The turn is locked before its answer, the lock order of all writers.
@@ -57,7 +58,7 @@ END_TURN = """
         ),
         answer AS (
             UPDATE chat_message SET {answer}, finished_at = turn.finished_at FROM turn WHERE chat_message.id = %s
-        )
+        ){spends}
     SELECT turn.finished_at, (SELECT count(pg_notify(%s, hint)) FROM unnest(%s::text[]) AS hint) FROM turn
 """
 # The number is read by the statement that writes it, under the lock of the session.
@@ -123,18 +124,21 @@ def end_turn(
     answer: Message,
     ended: Mapping[str, Any],
     written: Mapping[str, Any],
+    spends: Spends,
     notifications: Sequence[pubsub.Hint],
 ) -> bool:
     """Write the columns `ended` of `turn` and `written` of its last `answer`, both with the time as `finished_at`, set
-    them in both, and send `notifications`.
+    them in both, insert `spends`, and send `notifications`.
 
     Return False, with nothing written, when this process does not hold the running turn any more.
     """
     own, own_values = assignments(turn, {**ended, "finished_at": clock.database_now()})
     said, said_values = assignments(answer, written)
-    values = [*own_values, turn.pk, turn.holder, *said_values, answer.pk, pubsub.CHANNEL, pubsub.encoded(notifications)]
+    cost, cost_values = inserted_spends(spends, "turn")
+    values = [*own_values, turn.pk, turn.holder, *said_values, answer.pk, *cost_values]
+    values += [pubsub.CHANNEL, pubsub.encoded(notifications)]
     with connection.cursor() as cursor:
-        cursor.execute(END_TURN.format(turn=own, answer=said), values)
+        cursor.execute(END_TURN.format(turn=own, answer=said, spends=cost), values)
         found = cursor.fetchone()
     if found is None:
         return False
@@ -145,19 +149,33 @@ def end_turn(
     return True
 
 
-def update_message(message: Message, columns: Mapping[str, Any], notifications: Sequence[pubsub.Hint]) -> None:
-    """Write these columns of `message`, set them in it, and send `notifications`; a time may be an expression."""
+def update_message(
+    message: Message, columns: Mapping[str, Any], notifications: Sequence[pubsub.Hint], spends: Spends = ()
+) -> None:
+    """Write these columns of `message`, set them in it, insert `spends`, and send `notifications`; a time may be an
+    expression."""
     assigned, values = assignments(message, columns)
+    cost, cost_values = inserted_spends(spends, "message")
     with connection.cursor() as cursor:
         cursor.execute(
-            UPDATE_MESSAGE.format(message=assigned),
-            [*values, message.pk, pubsub.CHANNEL, pubsub.encoded(notifications)],
+            UPDATE_MESSAGE.format(message=assigned, spends=cost),
+            [*values, message.pk, *cost_values, pubsub.CHANNEL, pubsub.encoded(notifications)],
         )
         found = cursor.fetchone()
     for name, value in columns.items():
         setattr(message, name, value)
     if found is not None:
         message.finished_at = found[0]
+
+
+def inserted_spends(spends: Spends, source: str) -> tuple[str, list[Any]]:
+    """Return the parts of a statement that insert `spends` if its part `source` has a row, and their values."""
+    parts, values = [], []
+    for number, spend in enumerate(spends):
+        sql, own = insert_statement(spend, source, on_conflict="ON CONFLICT DO NOTHING")
+        parts.append(f", spend_{number} AS ({sql})")
+        values += own
+    return "".join(parts), values
 
 
 def add_head(session: ChatSession, head: Head) -> None:

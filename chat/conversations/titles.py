@@ -7,17 +7,18 @@ import uuid
 from typing import Any
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.dispatch import receiver
 from django.template.loader import get_template
 
 from chat import extensions
+from chat.conversations.payers import payer_of
 from chat.models import ChatSession, Message
 from chat.signals import turn_finished
 from oneclaw import llm, pubsub
-from oneclaw.llm.failures import ModelRequestError
+from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
 from oneclaw.llm.quoting import quoted
-from oneclaw.models import clock
+from oneclaw.models import Spend, clock
 from oneclaw.tasks import hint
 from oneclaw.text import replace_unstorable
 
@@ -76,7 +77,13 @@ def name_session(session_id: uuid.UUID) -> None:
         untitled.update(title_due_at=None, title_tries=0)
         return
     try:
-        title = title_of(extensions.masked(llm.complete_sync(title_request([question, reply]))))
+        payer = payer_of(session, Spend.Purpose.TITLE)
+        title = title_of(extensions.masked(llm.complete_sync(title_request([question, reply]), payer)))
+    except BudgetUsedUpError as refusal:
+        # This try does not count.
+        again = clock.database_now() + dt.timedelta(seconds=refusal.wait_seconds)
+        untitled.update(title_tries=F("title_tries") - 1, title_due_at=again)
+        return
     except ModelRequestError as failure:
         logger.warning("Conversation %s was not named: %s", session_id, failure)
         return

@@ -29,6 +29,7 @@ from oneclaw import pubsub
 from oneclaw.llm import Block
 from oneclaw.models import User, clock
 from oneclaw.reasons import Reason
+from oneclaw.spend.calls import Spends
 from oneclaw.text import UserFacingError, replace_unstorable_in_json
 
 logger = logging.getLogger(__name__)
@@ -226,16 +227,15 @@ def lock_held_session(turn: Turn) -> ChatSession:
 
 
 @transaction.atomic
-def finish_round(turn: Turn, answer: Message, content: list[Block], **fields: Any) -> Message:
-    """Store the complete `answer`, which calls tools; return the row for their results, written before any tool runs.
-
-    Raise LeaseLostError.
+def finish_round(turn: Turn, answer: Message, content: list[Block], spends: Spends = (), **fields: Any) -> Message:
+    """Store the complete `answer`, which calls tools, and what it has cost; return the row for the results, written
+    before any tool runs. Raise LeaseLostError.
     """
     session = lock_held_session(turn)
     if intended := turn.messages.filter(role=Message.Role.TOOL, status=Message.Status.RUNNING).first():
         return intended
     fields |= {"status": Message.Status.COMPLETE, "finished_at": clock.database_now(), "meta": answer.meta}
-    update_message(answer, **content_columns(content), **fields)
+    update_message(answer, spends, **content_columns(content), **fields)
     return append(session, Message.Role.TOOL, turn=turn, parent=answer, status=Message.Status.RUNNING)
 
 
@@ -257,29 +257,30 @@ def finish_turn(
     answer: Message,
     content: list[Block],
     status: str,
+    spends: Spends = (),
     *,
     code: str = "",
     error: Reason | None = None,
     more_meta: Callable[[], Mapping[str, Any]] = dict,
     **fields: Any,
 ) -> Message:
-    """Store the end of a turn: the answer, its status, and what `more_meta` adds to its meta. Raise LeaseLostError."""
+    """Store the end of a turn, what its model has cost, and what `more_meta` adds to its meta. Raise LeaseLostError."""
     ended = {"status": Turn.Status(status), "error_code": code, "error": error}
     written = {"status": status, "meta": {**answer.meta, **more_meta()}, **content_columns(content), **fields}
     if not any(block["type"] == "tool_use" for block in written["content"]):
-        _end(turn, answer, ended, written | html_columns(written["content"], {}))
+        _end(turn, answer, ended, written | html_columns(written["content"], {}), spends)
         return answer
     with transaction.atomic():
         session = ChatSession.objects.select_for_update(no_key=True).get(pk=turn.session_id)
-        if _end(turn, answer, ended, written):
+        if _end(turn, answer, ended, written, spends):
             close_tools(session, turn, answer, NEVER_RAN)
     return answer
 
 
-def _end(turn: Turn, answer: Message, ended: dict[str, Any], written: dict[str, Any]) -> bool:
-    """Write the columns of `turn` and its last `answer`; return False when they were stored before, and only the reply
-    to that commit was lost. Raise LeaseLostError."""
-    if statements.end_turn(turn, answer, ended, written, [change_hint(turn.session_id, by_turn=True)]):
+def _end(turn: Turn, answer: Message, ended: dict[str, Any], written: dict[str, Any], spends: Spends) -> bool:
+    """Write the columns of `turn` and its last `answer`, and `spends`; return False when they were stored before, and
+    only the reply to that commit was lost. Raise LeaseLostError."""
+    if statements.end_turn(turn, answer, ended, written, spends, [change_hint(turn.session_id, by_turn=True)]):
         return True
     if Turn.objects.filter(pk=turn.pk, holder=turn.holder, status=ended["status"]).exists():
         return False
@@ -301,10 +302,10 @@ def html_columns(content: list[Block], cards: Mapping[str, Card]) -> dict[str, A
     return {"html": rendered(content, cards, to_keep=True), "html_version": incremental.HTML_VERSION}
 
 
-def update_message(message: Message, **fields: Any) -> None:
-    """Update these columns of `message`, and notify every process."""
+def update_message(message: Message, spends: Spends = (), **fields: Any) -> None:
+    """Update these columns of `message`, store `spends`, and notify every process."""
     changed = change_hint(message.session_id, by_turn=message.turn_id is not None)
-    statements.update_message(message, fields, [changed])
+    statements.update_message(message, fields, [changed], spends)
 
 
 def write_results(results: Message, content: list[Block], cards: Mapping[str, Card]) -> None:

@@ -45,6 +45,7 @@ from chat.extensions.registry import (
     waiting_for,
 )
 from chat.extensions.run_hooks import HookRun, run_hooks
+from chat.extensions.space_tabs import SpaceTab
 from chat.extensions.types import (
     AnswerLine,
     CallUpdate,

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.utils.safestring import SafeString
 
 from chat.extensions.hooks import Hook
+from chat.extensions.space_tabs import SpaceTab
 from chat.models import ChatSession, Message, MessageQuerySet
 from oneclaw.models import User
 from oneclaw.reasons import Reason, verbatim
@@ -343,6 +344,8 @@ class Extension:
     lookup_hint: Callable[[ChatSession], str] | None = None
     # Returns what the app keeps of these conversations of the person, which were deleted; None when nothing.
     remains: Callable[[User, Collection[UUID]], Remains | None] | None = None
+    # The app's tabs of the pages of a space.
+    space_tabs: Sequence[SpaceTab] = ()
     # Handlers that may change or refuse what the chat does, each under a contract (chat/extensions/hooks.py).
     hooks: Sequence[Hook] = ()
     # Whether the app's sections, condition, context of messages and mentions are asked for in conversations that are

@@ -13,7 +13,7 @@ from django.utils import translation
 
 from chat.conversations import lifecycle, presence
 from chat.live import replay, revocation
-from chat.live.errors import CLIENT_ERRORS, code_and_sentence
+from chat.live.errors import CLIENT_ERRORS, code_and_sentence, retry_after
 from chat.live.frames import ClientFrame, OpenFrame, PingFrame, SendFrame, client_frame, decoded
 from chat.live.handle import Sent, Stored, handle
 from chat.live.outbox import Outbox
@@ -22,6 +22,7 @@ from chat.live.server_frames import (
     PONG,
     SESSIONS_CHANGED,
     ServerFrame,
+    budget_frame,
     encode,
     error_frame,
     message_frame,
@@ -29,6 +30,7 @@ from chat.live.server_frames import (
 )
 from oneclaw import pubsub
 from oneclaw.people.preferences import accept_language_of, language_of
+from oneclaw.telemetry import metrics
 from oneclaw.threads import in_admission_thread, in_database
 
 logger = logging.getLogger(__name__)
@@ -85,6 +87,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         # Before anything that waits: a hint that the sign-in has ended must not be lost.
         self.unsubscribe = pubsub.subscribe(f"user:{self.user.pk}", self._hinted)
         presence.open_sockets.enter(self.user.pk)
+        metrics.sockets.inc()
         await in_admission_thread(presence.arrive, self.user)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -94,7 +97,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             fields = decoded(text_data)
             await self._handle(client_frame(fields))
         except CLIENT_ERRORS as error:
-            self._send_frame(error_frame(*code_and_sentence(error), fields.get("client_id")))
+            self._send_frame(error_frame(*code_and_sentence(error), fields.get("client_id"), retry_after(error)))
 
     async def _handle(self, frame: ClientFrame) -> None:
         if isinstance(frame, PingFrame):
@@ -105,6 +108,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             outcome = await handle(self.user, frame, self.room.session_id if self.room else None)
             if isinstance(outcome, Sent):
                 self._send_frame(outcome.frame())
+                metrics.acknowledgements.observe(asyncio.get_running_loop().time() - self.last_heard)
             if isinstance(frame, SendFrame) and isinstance(outcome, Stored) and self.room is None:
                 room = self._enter_room(frame.session)
                 self._send_frames(room.with_growing([message_frame(outcome.message)]))
@@ -138,6 +142,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         if self.writer is None:
             return
         presence.open_sockets.leave(self.user.pk)
+        metrics.sockets.dec()
         self.unsubscribe()
         self._leave_room()
         self.writer.cancel()
@@ -169,6 +174,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
                 self.closing = asyncio.create_task(self.close(NOT_SIGNED_IN_CODE))
         elif payload["kind"] == "come_again":
             self.closing = asyncio.create_task(self.close(RECONNECT_CODE))
+        elif payload["kind"] == "budget":
+            self._send_frame(budget_frame(payload))
         else:
             self._send_frame(SESSIONS_CHANGED)
         if payload == pubsub.MISSED:

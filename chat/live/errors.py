@@ -7,7 +7,9 @@ from chat.conversations import branches, lifecycle, model_choice, transcript
 from chat.routes import identities
 from chat.turns import retry
 from chat.turns.slots import TooManyTurnsError
+from oneclaw.llm import BudgetUsedUpError
 from oneclaw.text import InvalidTextError, StrOrPromise
+from oneclaw.web.rate_limit import TooManyRequestsError
 
 
 class FrameError(InvalidTextError):
@@ -34,12 +36,23 @@ CODES: dict[type[Exception], tuple[str, StrOrPromise]] = {
     transcript.SessionBusyError: ("busy", transcript.SessionBusyError.wording),
 }
 # The exceptions that `described` has a code and a sentence for.
-CLIENT_ERRORS: tuple[type[Exception], ...] = (InvalidTextError, model_choice.NotOfferedError, *CODES)
+CLIENT_ERRORS: tuple[type[Exception], ...] = (
+    InvalidTextError,
+    model_choice.NotOfferedError,
+    BudgetUsedUpError,
+    TooManyRequestsError,
+    *CODES,
+)
 
 
 def code_and_sentence(error: Exception) -> tuple[str, str]:
     """Return the protocol error code and the sentence, in the active language, of `error`, one of CLIENT_ERRORS."""
-    if isinstance(error, InvalidTextError | model_choice.NotOfferedError):
+    if isinstance(error, InvalidTextError | model_choice.NotOfferedError | BudgetUsedUpError | TooManyRequestsError):
         return error.code, error.sentence
     code, sentence = next(known for kind, known in CODES.items() if isinstance(error, kind))
     return code, str(sentence)
+
+
+def retry_after(error: Exception) -> float | None:
+    """Return the seconds after which the same request may succeed; None when nothing says so."""
+    return error.retry_after if isinstance(error, BudgetUsedUpError | TooManyRequestsError) else None

@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from django.conf import settings
@@ -26,6 +27,14 @@ def message_id(value: object) -> object:
     raise ValueError
 
 
+def space_id(value: object) -> object:
+    """Return the id of a space, a number or its digits, as a number; None for "". Raise ValueError when it is no id."""
+    if value == "" or value is None:
+        return None
+    return message_id(str(value)) if isinstance(value, str | int) and not isinstance(value, bool) else message_id(None)
+
+
+SpaceId = Annotated[int | None, BeforeValidator(space_id)]
 MessageId = Annotated[int, BeforeValidator(message_id)]
 Name = Annotated[str, Field(max_length=100)]
 
@@ -66,6 +75,12 @@ class MessageFrameFields(FrameWithChoice):
     files: tuple[uuid.UUID, ...] = ()
     text: str = Field(default=None, validate_default=True)
     mode: Literal["agent", "chat", "temporary"] | None = None
+    # In which a new conversation begins.
+    space: SpaceId = None
+
+    @property
+    def choice(self) -> Choice:
+        return replace(super().choice, space=self.space)
 
     @field_validator("files", mode="plain")
     @classmethod
@@ -144,6 +159,7 @@ SENTENCES = {
     "mode": "mode must be agent, chat or temporary.",
     "agent": "agent and model must be names.",
     "model": "agent and model must be names.",
+    "space": "space must be the id of a space.",
     "effort": "effort must be the name of a level.",
 }
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NotRequired, TypedDict
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from chat.models import Message
 from chat.rendering.cards import Card
@@ -80,7 +81,7 @@ class DoneFrame(TypedDict):
 
 class NoticeFrame(TypedDict):
     type: Literal["notice"]
-    kind: Literal["retrying", "waiting", "sessions", "rounds"]
+    kind: Literal["retrying", "waiting", "budget", "sessions", "rounds"]
     html: str
 
 
@@ -215,6 +216,23 @@ def waiting_frame(is_waiting: bool) -> NoticeFrame:
     return {"type": "notice", "kind": "waiting", "html": html}
 
 
+# Most of a budget is used: whose, and of which period.
+BUDGET_WARNINGS = {
+    ("person", "day"): gettext_lazy("%(percent)d %% of your budget for today is used."),
+    ("person", "month"): gettext_lazy("%(percent)d %% of your budget for this month is used."),
+    ("group", "day"): gettext_lazy("%(percent)d %% of your group’s budget for today is used."),
+    ("group", "month"): gettext_lazy("%(percent)d %% of your group’s budget for this month is used."),
+    ("all", "day"): gettext_lazy("%(percent)d %% of this server’s budget for today is used."),
+    ("all", "month"): gettext_lazy("%(percent)d %% of this server’s budget for this month is used."),
+}
+
+
+def budget_frame(hint: Mapping[str, Any]) -> NoticeFrame:
+    """Return the notice that most of a budget is used, from the hint that says so (chat/turns/admission.py)."""
+    sentence = BUDGET_WARNINGS[hint["scope"], hint["period"]] % {"percent": hint["percent"]}
+    return {"type": "notice", "kind": "budget", "html": str(sentence)}
+
+
 def failure_frame(answer: Message, failure: ModelRequestError) -> ErrorFrame:
     """Return the error frame of an answer that failed."""
     return {
@@ -226,9 +244,9 @@ def failure_frame(answer: Message, failure: ModelRequestError) -> ErrorFrame:
     }
 
 
-def error_frame(code: str, sentence: str, client_id: object = None) -> ErrorFrame:
+def error_frame(code: str, sentence: str, client_id: object = None, retry_after: float | None = None) -> ErrorFrame:
     """Return the error frame for a refused client frame; `client_id` is that frame's, of any type."""
-    frame: ErrorFrame = {"type": "error", "code": code, "text": sentence, "retry_after": None}
+    frame: ErrorFrame = {"type": "error", "code": code, "text": sentence, "retry_after": retry_after}
     if isinstance(client_id, str):
         frame["client_id"] = replace_unstorable(client_id[:64])
     return frame

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import F, Max, Q
+from django.db.models import F, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -31,6 +31,12 @@ class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
         """Return the sessions with messages of a person, newest activity first, without temporary ones."""
         written = self.filter(kind="", last_seq__gt=0).exclude(mode=ChatSession.Mode.TEMPORARY)
         return written.order_by("-active_at", "-id")
+
+    def last_complete_seqs(self) -> dict[uuid.UUID, int]:
+        """Return the sequence number of the newest message before the first running one, 0 without any, by session."""
+        running = Message.objects.filter(session=OuterRef("pk"), status=Message.Status.RUNNING).order_by("seq")
+        rows = self.annotate(running=Subquery(running.values("seq")[:1])).values_list("pk", "running", "last_seq")
+        return {pk: last_seq if running is None else running - 1 for pk, running, last_seq in rows}
 
 
 class Folder(models.Model):
@@ -80,7 +86,7 @@ class ChatSession(models.Model):
     key = models.CharField(max_length=200, unique=True)
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="chat_sessions", db_index=False)
     # The one shared space it sees besides its owner's own, if any.
-    space = models.ForeignKey(Space, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    space = models.ForeignKey(Space, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False)
     # When its owner shared it with the members of that space, who read and continue it; None: private to its owner.
     shared_at = models.DateTimeField(null=True, blank=True)
     agent = models.ForeignKey(Agent, on_delete=models.RESTRICT, related_name="sessions")
@@ -140,6 +146,7 @@ class ChatSession(models.Model):
             ),
             models.Index(fields=["title_due_at"], condition=Q(title_due_at__isnull=False), name="sessions_to_name"),
             models.Index(fields=["route"], condition=Q(route__isnull=False), name="sessions_of_routes"),
+            models.Index(fields=["space", "-active_at"], condition=Q(space__isnull=False), name="sessions_of_spaces"),
             models.Index(
                 fields=["active_at"], condition=Q(mode="temporary", last_seq__gt=0), name="temporary_sessions"
             ),
@@ -194,18 +201,11 @@ class ChatSession(models.Model):
 
     def last_complete_seq(self) -> int:
         """Return the sequence number of the newest message before the first running one; 0 when there is none."""
-        messages = self.messages.all()
-        running = messages.filter(status=Message.Status.RUNNING).order_by("seq").values_list("seq", flat=True).first()
-        if running is not None:
-            messages = messages.filter(seq__lt=running)
-        return messages.aggregate(newest=Max("seq"))["newest"] or 0
+        return ChatSession.objects.filter(pk=self.pk).last_complete_seqs().get(self.pk, 0)
 
     def summarised_seq(self) -> int:
-        """Return the sequence number of the last message that the summary in use replaces in what the model is sent; 0
-        without one.
-
-        It is read from the rows, because a request in between may have begun to use a summary.
-        """
+        """Return the sequence number of the last message that the summary in use replaces for the model; 0 without one.
+        It is read from the rows, because a request in between may have begun to use a summary."""
         # As chat.context.prompt.sessions_for has read.
         if vars(self).get("has_rounds") is False:
             return 0

@@ -1,9 +1,10 @@
 """Sub-sessions that a conversation's model began, and messages that it sent to other conversations."""
 
+import datetime as dt
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
 from chat.models.conversations import ChatSession, Message
@@ -103,9 +104,18 @@ class RelayedMessageQuerySet(models.QuerySet["RelayedMessage"]):
         """Return the queued ones that are not delivered any more."""
         return self.queued().filter(deadline__lt=clock.database_now())
 
+    def left(self) -> "RelayedMessageQuerySet":
+        """Return the queued ones that the process which stored them would have delivered by now: it has died."""
+        stored_before = clock.database_now() - dt.timedelta(seconds=RelayedMessage.LEFT_SECONDS)
+        answered = Exists(Turn.objects.running().filter(session=OuterRef("target")))
+        return self.queued().filter(created_at__lt=stored_before).exclude(answered).order_by("pk")
+
 
 class RelayedMessage(models.Model):
     """A message that the model of a conversation sent to another conversation of the same person."""
+
+    # A process delivers what it has stored at once, or within a second after the end of an answer.
+    LEFT_SECONDS: ClassVar[int] = 5
 
     class State(models.TextChoices):
         QUEUED = "queued"

@@ -1,7 +1,7 @@
 """Deliver messages from outside: find or begin the conversation of their route, and store them in it once.
 
-Two first messages at once make one conversation: the key of a route is unique, and what decides about its conversation
-happens under the lock of its row.
+Two first messages at once make one conversation: one process at a time makes a route, and what decides about its
+conversation happens under the lock of its row.
 """
 
 import uuid
@@ -16,6 +16,7 @@ from chat.conversations.keys import RouteScope, Sender, conversation_key, route_
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.models import Agent, ChatSession, Message, SessionRoute
 from chat.routes import identities, resets
+from oneclaw.locks import hold
 from oneclaw.models import User
 
 
@@ -104,12 +105,13 @@ def lock_current(user: User, key: str) -> tuple[ChatSession, SessionRoute] | Non
 
 def make(user: User, agent: Agent, key: str, incoming: Incoming) -> None:
     """Store the route `key` with an empty conversation, unless another process has done so."""
+    # Not the route's row: all others lock that after its conversation.
+    hold(f"route {key}")
+    if ChatSession.objects.visible_to(user).filter(current_of__key=key).exists():
+        return
     sender = incoming.sender
     about = {"channel": sender.channel, "account": sender.account, "peer": sender.peer}
-    SessionRoute.objects.get_or_create(key=key, defaults={"owner": user, "agent": agent, **about})
-    route = SessionRoute.objects.visible_to(user).select_for_update(no_key=True).get(key=key)
-    if ChatSession.objects.visible_to(user).filter(current_of=route).exists():
-        return
+    route, _ = SessionRoute.objects.get_or_create(key=key, defaults={"owner": user, "agent": agent, **about})
     session_id = uuid.uuid4()
     route.session = ChatSession.objects.create(
         pk=session_id,

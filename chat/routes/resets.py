@@ -7,15 +7,16 @@ and then the route, and decide by what they read then, so a reset happens once h
 import datetime as dt
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from enum import Enum, auto
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
+from django.db.models import QuerySet
 
-from chat.conversations import lifecycle
-from chat.models import ChatSession, Reset, ResetChoice, ResetFields, SessionRoute
+from chat.models import ChatSession, Reset, ResetChoice, ResetFields, SessionRoute, Turn
+from chat.routes.renewal import DueRoute, renew
 from chat.routes.reset_times import Cause, ResetDue, ResetRule, first_due
 from oneclaw.models import User, clock
 from oneclaw.tasks import only_rows
@@ -28,7 +29,7 @@ CHECK_INTERVAL = dt.timedelta(hours=1)
 CHECK_INTERVAL_WITHOUT_RESET = dt.timedelta(days=1)
 # Until the sweep looks again at a conversation with a running turn.
 RUNNING_INTERVAL = dt.timedelta(seconds=15)
-# Routes that a sweep takes at once, and the seconds after which it leaves the rest to the next one.
+# Routes that a sweep takes in one transaction, and the seconds after which it leaves the rest to the next one.
 BATCH_ROUTES = 200
 SWEEP_SECONDS = 120.0
 # Resets of one sweep whose tasks are sent at once; the sweep of memory finds those of the others. A queue of thousands
@@ -83,62 +84,71 @@ def sweep_until(until: float) -> int:
     count, left_out = 0, set[int]()
     while time.monotonic() < until:
         due = SessionRoute.objects.to_check().exclude(pk__in=left_out)
-        ids = list(due.values_list("pk", flat=True)[:BATCH_ROUTES])
+        is_many = count >= HINTED_RESETS
+        ids = list(due.values_list("pk", flat=True)[: BATCH_ROUTES if is_many else HINTED_RESETS])
         if not ids:
             break
-        for route_id in ids:
-            with only_rows() if count >= HINTED_RESETS else nullcontext():
-                outcome = checked_or_logged(route_id)
-            count += outcome is Checked.RESET
-            if outcome is Checked.LOCKED:
-                left_out.add(route_id)
+        with only_rows() if is_many else nullcontext():
+            checked = checked_or_logged(ids)
+        count += checked.reset_count
+        left_out |= checked.left_out
     return count
 
 
-class Checked(Enum):
-    """What became of a route that the sweep looked at."""
+@dataclass(frozen=True)
+class Checked:
+    """What became of routes that the sweep looked at: how many were reset, and which ones are left to the next sweep
+    because another process writes their conversation, or because the row is faulty."""
 
-    RESET = auto()
-    # Not due yet, or done by another process.
-    KEPT = auto()
-    # Another process writes its conversation, or the row is faulty: the next sweep looks again.
-    LOCKED = auto()
+    reset_count: int
+    left_out: frozenset[int] = frozenset()
 
 
-def checked_or_logged(route_id: int) -> Checked:
-    """Check one route. An error of the database is logged and does not stop the sweep."""
+def checked_or_logged(route_ids: Sequence[int]) -> Checked:
+    """Check these routes. An error of the database is logged and stops neither the sweep nor the other routes."""
     try:
-        return check(route_id)
+        return check(route_ids)
     except DatabaseError:
-        logger.exception("Route %s could not be checked; the next sweep tries again.", route_id)
-        return Checked.LOCKED
+        if len(route_ids) == 1:
+            logger.exception("Route %s could not be checked; the next sweep tries again.", *route_ids)
+            return Checked(0, frozenset(route_ids))
+    alone = [checked_or_logged([route_id]) for route_id in route_ids]
+    return Checked(sum(each.reset_count for each in alone), frozenset().union(*(each.left_out for each in alone)))
 
 
 @transaction.atomic
-def check(route_id: int) -> Checked:
-    """Reset the conversation of the route `route_id` if that is due, else store when to look again."""
-    sessions = ChatSession.objects.filter(current_of=route_id).select_related("owner", "agent")
-    session = sessions.select_for_update(no_key=True, skip_locked=True, of=("self",)).first()
-    route = locked_route(session) if session else None
-    if session is None:
-        SessionRoute.objects.filter(pk=route_id, session=None).update(check_at=None)
-    if session is None or route is None or route.pk != route_id:
-        return Checked.LOCKED
-    now = locked_at(route)
-    if route.check_at is None or route.check_at > now:
-        return Checked.KEPT
-    due = next_reset(route, rule_of(route, choice_of(session.owner)), session.owner)
-    if due is None:
-        look_at = now + CHECK_INTERVAL_WITHOUT_RESET
-    elif due.at > now:
-        look_at = min(due.at, now + CHECK_INTERVAL)
-    elif session.turns.running().exists():
-        look_at = now + RUNNING_INTERVAL
-    else:
-        lifecycle.end(session, due.cause)
-        return Checked.RESET
-    SessionRoute.objects.filter(pk=route.pk).update(check_at=look_at)
-    return Checked.KEPT
+def check(route_ids: Sequence[int]) -> Checked:
+    """Reset the conversations of these routes as far as that is due, and store for the others when to look again."""
+    SessionRoute.objects.filter(pk__in=route_ids, session=None).update(check_at=None)
+    current = ChatSession.objects.filter(current_of__in=route_ids).select_related("owner", "agent")
+    # What another process has locked is left out: a wait for one of many rows could become a deadlock.
+    locked = current.select_for_update(no_key=True, skip_locked=True, of=("self",))
+    sessions = {session.pk: session for session in locked}
+    routes = list(locked_routes(SessionRoute.objects.filter(pk__in=route_ids, session__in=sessions), skip_locked=True))
+    choices = ResetChoice.objects.in_bulk({session.owner_id for session in sessions.values()})
+    running = set(Turn.objects.running().filter(session__in=sessions).values_list("session", flat=True))
+    due_now, to_look_at = [], []
+    of_session = {route.session_id: route for route in routes}
+    for session in sessions.values():
+        route = of_session.get(session.pk)
+        if route is None:
+            continue
+        now = locked_at(route)
+        if route.check_at is None or route.check_at > now:
+            # Another process has done it.
+            continue
+        due = next_reset(route, rule_of(route, choices.get(session.owner_id)), session.owner)
+        if due is not None and due.at <= now and session.pk not in running:
+            due_now.append(DueRoute(route, session, due.cause))
+            continue
+        if due is None:
+            route.check_at = now + CHECK_INTERVAL_WITHOUT_RESET
+        else:
+            route.check_at = now + RUNNING_INTERVAL if due.at <= now else min(due.at, now + CHECK_INTERVAL)
+        to_look_at.append(route)
+    SessionRoute.objects.bulk_update(to_look_at, ["check_at"])
+    renew(due_now)
+    return Checked(len(due_now), frozenset(route_ids) - {route.pk for route in routes})
 
 
 def due_cause(session: ChatSession, route: SessionRoute) -> Cause | None:
@@ -149,12 +159,16 @@ def due_cause(session: ChatSession, route: SessionRoute) -> Cause | None:
 
 def locked_route(session: ChatSession) -> SessionRoute | None:
     """Lock and return the route of which the locked `session` is the current conversation; None when there is none."""
-    routes = SessionRoute.objects.filter(session=session).select_for_update(no_key=True)
-    return routes.annotate(now=clock.database_now()).first()
+    return locked_routes(SessionRoute.objects.filter(session=session)).first()
+
+
+def locked_routes(routes: "QuerySet[SessionRoute]", *, skip_locked: bool = False) -> "QuerySet[SessionRoute]":
+    """Return `routes` so that they are locked when they are read, and have the time of that."""
+    return routes.select_for_update(no_key=True, skip_locked=skip_locked).annotate(now=clock.database_now())
 
 
 def locked_at(route: SessionRoute) -> dt.datetime:
-    """Return the database's time at which `locked_route` has read `route`."""
+    """Return the database's time at which `locked_routes` has read `route`."""
     moment: dt.datetime = vars(route)["now"]
     return moment
 

@@ -17,6 +17,7 @@ from django.db.models import F
 from chat.context.results import sent_results, shares_of
 from chat.conversations import model_choice, transcript
 from chat.conversations.keys import beat_key
+from chat.conversations.payers import payer_of_answers
 from chat.extensions import ToolError
 from chat.models import Agent, Beat, ChatSession, Head, Message, Schedule, Turn, default_agent
 from chat.rendering.cards import Card
@@ -24,11 +25,11 @@ from chat.schedules import head as heads
 from chat.schedules.head import BeatContext
 from chat.schedules.quiet import Answer, answer_of_call, answer_of_text
 from chat.schedules.respond import RESPOND, RESPOND_NAME
-from chat.turns.answer import end_columns
-from chat.turns.loop import FAILED_ENDINGS
+from chat.turns.answer import FAILED_ENDINGS, end_columns
 from chat.turns.tools import WaitingCall, call_tool, failed, validate
 from oneclaw import llm
 from oneclaw.models import User, clock
+from oneclaw.spend.calls import Spending, paid_by
 
 # Requests of one beat, the tokens of each answer, and the seconds of all of them.
 MAX_ROUNDS = 3
@@ -84,7 +85,8 @@ def ask(beat: Beat, session: ChatSession, context: BeatContext) -> Asked:
     deadline = time.monotonic() + BEAT_MAX_SECONDS
     try:
         for number in range(1, MAX_ROUNDS + 1):
-            content, broken, finished = asyncio.run(_read(request, deadline))
+            with paid_by(payer_of_answers(turn)) as spending:
+                content, broken, finished = asyncio.run(_read(request, deadline, spending))
             _count(beat, finished)
             if ending := FAILED_ENDINGS.get(finished.stop_reason):
                 raise ending
@@ -125,12 +127,15 @@ def _begin(beat: Beat, session: ChatSession, context: BeatContext) -> tuple[Turn
     return turn, answer, head
 
 
-async def _read(request: llm.Request, deadline: float) -> tuple[list[llm.Block], dict[str, str], llm.Finished]:
+async def _read(
+    request: llm.Request, deadline: float, spending: Spending
+) -> tuple[list[llm.Block], dict[str, str], llm.Finished]:
     """Return the blocks of one answer, the faults in tool arguments by tool_use id, and how it finished."""
     content: list[llm.Block] = []
     broken: dict[str, str] = {}
     try:
-        async with asyncio.timeout(max(1.0, deadline - time.monotonic())), aclosing(llm.stream(request)) as events:
+        left = max(1.0, deadline - time.monotonic())
+        async with asyncio.timeout(left), aclosing(llm.stream(request, spending)) as events:
             async for event in events:
                 if isinstance(event, llm.BlockFinished):
                     block = _with_own_id(event.block, content)

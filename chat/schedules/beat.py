@@ -22,6 +22,7 @@ from django.db.models import Count, Sum
 from django.utils import translation
 from django.utils.translation import gettext as _
 
+from chat import extensions
 from chat.conversations import transcript
 from chat.conversations.transcript import LeaseLostError
 from chat.models import Beat, ChatSession, Schedule, Turn
@@ -80,19 +81,28 @@ def _carry_out(beat: Beat) -> None:
             beat.finish(Beat.Status.NOTHING, outcome=Beat.Outcome.SKIPPED, reason=Reason("beat.busy"))
             return
     try:
+        llm.refuse_if_used_up(schedule.owner_id)
         with beat.heartbeats():
             asked = ask(beat, session, context)
+    except llm.BudgetUsedUpError as refusal:
+        if schedule.is_heartbeat:
+            beat.finish(Beat.Status.NOTHING, outcome=Beat.Outcome.SKIPPED, reason=refusal.reason)
+        else:
+            beat.release(refusal.wait_seconds)
+        return
     except llm.ModelRequestError as failure:
         logger.info("Beat %s: %s", beat.pk, failure)
         _fail(beat, failure)
         return
     answer = asked.answer
+    # Its owner may have had something forgotten while the model was asked.
+    note = extensions.cleaner(session)(answer.note)
     if answer.is_quiet:
         code = "beat.quiet" if asked.is_over else "beat.no_answer"
-        _finish_quiet(beat, answer.note, Reason(code), fingerprint if schedule.is_heartbeat else "")
+        _finish_quiet(beat, note, Reason(code), fingerprint if schedule.is_heartbeat else "")
         return
     with transaction.atomic():
-        beat.heartbeat(text=answer.text, note=answer.note)
+        beat.heartbeat(text=answer.text, note=note)
         Schedule.objects.filter(pk=schedule.pk).update(failures=0)
     beat.text = answer.text
     tell.deliver(beat)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from chat.models import Beat, BeatQuerySet
@@ -11,18 +12,20 @@ from chat.rendering.details import cost_of, price_of
 
 @dataclass(frozen=True)
 class BeatRow:
-    """One beat with its outcome in words, its cost in US dollars (None without a price), and the URL of its message."""
+    """One beat with its outcome in words, its cost in US dollars (None without a price), the URL of its message, and
+    that of the hidden conversation in which the model was asked; "" without one."""
 
     beat: Beat
     outcome: str
     cost: float | None
     address: str
+    transcript: str
 
 
 def beat_rows(beats: BeatQuerySet) -> list[BeatRow]:
     """Return `beats` as rows of a list, in their order."""
-    rows = beats.select_related("schedule", "message")
-    return [BeatRow(beat, _outcome(beat), cost_of_beat(beat), _address(beat)) for beat in rows]
+    rows = beats.select_related("schedule", "message", "turn")
+    return [BeatRow(beat, _outcome(beat), cost_of_beat(beat), _address(beat), _transcript(beat)) for beat in rows]
 
 
 def cost_of_beat(beat: Beat) -> float | None:
@@ -44,3 +47,7 @@ def _outcome(beat: Beat) -> str:
 
 def _address(beat: Beat) -> str:
     return f"/c/{beat.message.session_id}#message-{beat.message_id}@{beat.message.seq}" if beat.message else ""
+
+
+def _transcript(beat: Beat) -> str:
+    return reverse("conversation", args=[beat.turn.session_id]) if beat.turn else ""

@@ -1,4 +1,5 @@
-"""Show on the card of a call how its sub-session is now, with its result, and a way to open and to stop it."""
+"""Show on the card of a call how its sub-session is now, with its result, and a way to open and to stop it; or what has
+become of its message to another conversation."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from chat.extensions import CallUpdate
 from chat.library.excerpts import plain
-from chat.models import SubTask
+from chat.models import RelayedMessage, SubTask
 from chat.session_tools.results import text_of
 from chat.turns.token_budget import tokens_of_session
 
@@ -34,4 +35,19 @@ def states(made: Sequence[int], csrf_token: str = "") -> Mapping[int, CallUpdate
         }
         html = render_to_string("chat/_sub_task.html", context).strip()
         found[task.pk] = CallUpdate(heading=headings[SubTask.State(task.state)], html=html, can_undo=False)
+    return found
+
+
+def sent_states(made: Sequence[int], csrf_token: str = "") -> Mapping[int, CallUpdate]:
+    """Return the present state of each relayed message, by its id."""
+    headings = {
+        RelayedMessage.State.QUEUED: _("A message waits for a conversation"),
+        RelayedMessage.State.DELIVERED: "",
+        RelayedMessage.State.FAILED: _("A message was not delivered"),
+    }
+    found: dict[int, CallUpdate] = {}
+    for relayed in RelayedMessage.objects.filter(pk__in=made).select_related("target", "message"):
+        html = render_to_string("chat/_sent_message.html", {"relayed": relayed}).strip()
+        heading = headings[RelayedMessage.State(relayed.state)]
+        found[relayed.pk] = CallUpdate(heading=heading, html=html, can_undo=False)
     return found

@@ -3,8 +3,8 @@
 from django.db.models import Exists, OuterRef
 
 from chat.conversations import transcript
-from chat.models import ChatSession, RelayedMessage, SubTask, Turn
-from chat.session_tools import results
+from chat.models import ChatSession, SubTask, Turn
+from chat.session_tools import relay, results
 from oneclaw.models import User, clock
 
 # How many rows one sweep ends at most.
@@ -30,11 +30,13 @@ def stop_children(session: ChatSession, turn: Turn) -> None:
 
 def sweep() -> int:
     """End what no process will: record the ends of sub-sessions whose process has died, ask those to stop that are past
-    their deadline, and give up overdue relayed messages. Return how many ends were recorded."""
+    their deadline, and offer left relayed messages to the web processes or give them up. Return how many ends were
+    recorded."""
     running = SubTask.objects.running().select_related("session", "answer", "owner")
     has_turn = Exists(Turn.objects.running().filter(session=OuterRef("session")))
     ended = sum(results.record_end(task) for task in running.exclude(has_turn)[:SWEEP_MAX_COUNT])
     for task in running.filter(deadline__lt=clock.database_now())[:SWEEP_MAX_COUNT]:
         stop(task.owner, task)
-    RelayedMessage.objects.overdue().update(state=RelayedMessage.State.FAILED, text="")
+    relay.give_up_overdue()
+    relay.offer_left()
     return ended

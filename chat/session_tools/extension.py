@@ -55,6 +55,7 @@ SESSION_TOOLS = Extension(
                 "done": _("Wrote to a conversation"),
                 "failed": _("Could not write to the conversation"),
             },
+            since=cards.sent_states,
         ),
         Tool(
             "sessions_spawn",

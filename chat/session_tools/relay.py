@@ -1,17 +1,21 @@
 """Deliver messages that one conversation sends to another: at once, or when the answer that runs there has ended.
 
-The row is stored before. The process that stored it delivers it and runs the answer; one that is overdue, because that
-process has died or the conversation was busy for too long, is given up by a sweep.
+The row is stored before. The process that stored it delivers it and runs the answer. When that process has died, a
+sweep offers the row to all web processes, and the first one delivers it. One that is overdue, because the conversation
+was busy for too long or no web process has run meanwhile, is given up by the sweep.
 """
 
 import asyncio
 import datetime as dt
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
 
 from chat.conversations import lifecycle, transcript
+from chat.conversations.message_pages import notify_updated
 from chat.extensions import ToolCall, ToolError
 from chat.live.publisher import TurnPublisher
 from chat.models import ChatSession, Message, RelayedMessage, Turn
@@ -32,9 +36,14 @@ from oneclaw.threads import in_database
 
 # How often a busy conversation is looked at also without a hint, because a hint may be lost.
 POLL_SECONDS = 1.0
+# Messages that one sweep offers.
+OFFERED_MAX_COUNT = 100
+
+# The topic of hints that a message is left: the process that stored it has died.
+LEFT_TOPIC = "relayed"
 
 # Referenced here, because the event loop only has weak references to tasks.
-_delivering: set["asyncio.Task[RelayedMessage]"] = set()
+_delivering: set["asyncio.Task[RelayedMessage | None]"] = set()
 
 
 @dataclass(frozen=True)
@@ -85,6 +94,41 @@ def begin(relayed: RelayedMessage) -> "asyncio.Task[RelayedMessage]":
     return task
 
 
+def offer_left() -> None:
+    """Offer the messages to the web processes that the processes which stored them have left. Sync."""
+    left = RelayedMessage.objects.left().values_list("pk", flat=True)
+    if offered := [(LEFT_TOPIC, {"id": relayed_id}) for relayed_id in left[:OFFERED_MAX_COUNT]]:
+        pubsub.notify_all(offered)
+
+
+def deliver_left() -> Callable[[], None]:
+    """Deliver by this process, from now on, what `offer_left` offers; return a function that ends this."""
+
+    def offered(payload: dict[str, Any]) -> None:
+        # Else hints may have been missed; the next sweep sends them again.
+        if "id" in payload:
+            task = asyncio.create_task(_deliver_if_left(payload["id"]))
+            _delivering.add(task)
+            task.add_done_callback(_delivering.discard)
+
+    return pubsub.subscribe(LEFT_TOPIC, offered)
+
+
+async def _deliver_if_left(relayed_id: int) -> RelayedMessage | None:
+    try:
+        delivery = await persist(deliver, relayed_id, uuid.uuid4())
+    except RelayedMessage.DoesNotExist:
+        return None
+    _run(delivery)
+    return delivery.relayed
+
+
+def _run(delivery: Delivery) -> None:
+    """Run the answer of the message in this process, if it was delivered here."""
+    if delivery.turn is not None and delivery.answer is not None:
+        loop.start(delivery.turn, delivery.answer, TurnPublisher, delivery.message)
+
+
 async def _deliver_when_free(relayed: RelayedMessage) -> RelayedMessage:
     changed, holder = asyncio.Event(), uuid.uuid4()
     unsubscribe = pubsub.subscribe(f"session:{relayed.target_id}", lambda _: changed.set())
@@ -92,8 +136,7 @@ async def _deliver_when_free(relayed: RelayedMessage) -> RelayedMessage:
         while True:
             changed.clear()
             delivery = await persist(deliver, relayed.pk, holder)
-            if delivery.turn is not None and delivery.answer is not None:
-                loop.start(delivery.turn, delivery.answer, TurnPublisher, delivery.message)
+            _run(delivery)
             if delivery.relayed.state != RelayedMessage.State.QUEUED:
                 return delivery.relayed
             await _changed(changed)
@@ -113,7 +156,7 @@ async def _changed(changed: asyncio.Event) -> None:
 def deliver(relayed_id: int, holder: uuid.UUID) -> Delivery:
     """Append the message to its conversation and begin the answer, unless one is running there. Idempotent: the same
     `holder` gets its own turn again."""
-    relayed = RelayedMessage.objects.select_related("owner", "turn").get(pk=relayed_id)
+    relayed = RelayedMessage.objects.select_related("owner", "turn", "answer").get(pk=relayed_id)
     try:
         session = lifecycle.lock(relayed.owner, relayed.target_id)
     except lifecycle.SessionNotFoundError:
@@ -142,13 +185,25 @@ def deliver(relayed_id: int, holder: uuid.UUID) -> Delivery:
     relayed.message, relayed.text, relayed.state = message, "", RelayedMessage.State.DELIVERED
     relayed.save(update_fields=["message", "text", "state"])
     pubsub.notify(f"user:{relayed.owner_id}", {"kind": "sessions"})
+    notify_updated(relayed.answer)
     return Delivery(relayed, message, turn, answer)
 
 
 def _give_up(relayed: RelayedMessage) -> RelayedMessage:
     relayed.text, relayed.state = "", RelayedMessage.State.FAILED
     relayed.save(update_fields=["text", "state"])
+    notify_updated(relayed.answer)
     return relayed
+
+
+@transaction.atomic
+def give_up_overdue() -> None:
+    """Give up the messages that were not delivered until their deadlines. Sync."""
+    overdue = (
+        RelayedMessage.objects.overdue().select_related("answer").select_for_update(skip_locked=True, of=("self",))
+    )
+    for relayed in overdue[:OFFERED_MAX_COUNT]:
+        _give_up(relayed)
 
 
 def find(relayed_id: int) -> RelayedMessage:

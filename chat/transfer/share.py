@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -17,6 +18,8 @@ from chat.context import per_message
 from chat.models import ChatSession, Message, SharedLink, SharedLinkQuerySet
 from chat.rendering import incremental
 from chat.rendering.messages import with_code_buttons
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, User
 from oneclaw.people.keys import hashed
 from oneclaw.text import UserFacingError
 
@@ -59,14 +62,16 @@ def share(session: ChatSession, period: str) -> tuple[SharedLink, str]:
     if SharedLink.objects.visible_to(session.owner).count() >= MAX_LINKS:
         raise TooManyLinksError
     token, now = secrets.token_urlsafe(TOKEN_BYTES), timezone.now()
-    link = SharedLink.objects.create(
-        session=session,
-        token_hash=hashed(token),
-        title=session.name,
-        snapshot=shown,
-        created_at=now,
-        expires_at=now + lasts if lasts else None,
-    )
+    with transaction.atomic():
+        link = SharedLink.objects.create(
+            session=session,
+            token_hash=hashed(token),
+            title=session.name,
+            snapshot=shown,
+            created_at=now,
+            expires_at=now + lasts if lasts else None,
+        )
+        record(AuditKind.SHARED, actor=session.owner, session=str(session.pk), link=link.pk, period=period)
     return link, token
 
 
@@ -84,8 +89,11 @@ def with_buttons(part: Part) -> Part:
     return part | {"html": with_code_buttons(part["html"])} if "html" in part else part
 
 
-def revoke(links: SharedLinkQuerySet) -> int:
-    """Delete links with their copies; return how many there were."""
+@transaction.atomic
+def revoke(user: User, links: SharedLinkQuerySet) -> int:
+    """Delete links of `user` with their copies; return how many there were."""
+    for link_id in links.values_list("pk", flat=True):
+        record(AuditKind.SHARE_ENDED, actor=user, link=link_id)
     return links.delete()[0]
 
 

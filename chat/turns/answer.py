@@ -7,8 +7,15 @@ from chat.models import Message
 from chat.rendering.cards import RUNNING_CARD
 from chat.rendering.incremental import GrowingText
 from chat.rendering.messages import card_html, thinking_html, with_code_buttons
-from oneclaw.llm import Block, Finished
+from oneclaw.llm import AnswerRefusedError, Block, ContextTooLongError, Finished, ModelRequestError
 from oneclaw.text import replace_unstorable, replace_unstorable_in_json
+
+# The stop reasons that make a turn fail. After any other one, an answer without tool calls is complete; after
+# max_tokens the page offers to continue.
+FAILED_ENDINGS: dict[str, type[ModelRequestError]] = {
+    "refusal": AnswerRefusedError,
+    "model_context_window_exceeded": ContextTooLongError,
+}
 
 
 class GrowingThinking:

@@ -21,30 +21,26 @@ from chat.context.prompt import answer_meta, build_request, withhold_earlier_thi
 from chat.context.results import shares_of
 from chat.context.view import META_KEY
 from chat.conversations import transcript
+from chat.conversations.payers import payer_of_answers
 from chat.extensions import BeforeAgentStart, FinishedCall, TurnFinished
 from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
 from chat.signals import turn_finished
 from chat.turns import answer_lines, commands, hooks, token_budget, waiting_calls
-from chat.turns.answer import GrowingAnswer, end_columns
+from chat.turns.answer import FAILED_ENDINGS, GrowingAnswer, end_columns
 from chat.turns.checkpoints import checkpoints
 from chat.turns.listener import TurnListener
+from chat.turns.measured import measured
 from chat.turns.persist import persist
 from chat.turns.slots import turn_slots
 from chat.turns.tools import WaitingCall, call_tool
 from chat.turns.waiting_calls import BegunCall
 from oneclaw import llm
+from oneclaw.spend.calls import Spending
 from oneclaw.threads import in_database, in_tool_thread
 
 logger = logging.getLogger(__name__)
 R = TypeVar("R")
-
-# The stop reasons that make a turn fail. After any other one, an answer without tool calls is complete; after
-# max_tokens the page offers to continue.
-FAILED_ENDINGS: dict[str, type[llm.ModelRequestError]] = {
-    "refusal": llm.AnswerRefusedError,
-    "model_context_window_exceeded": llm.ContextTooLongError,
-}
 
 
 def start(turn: Turn, answer: Message, listen: "ListenerFactory", prompt: Message | None = None) -> "RunningTurn":
@@ -68,16 +64,16 @@ class RunningTurn:
     def __init__(self, turn: Turn, answer: Message, listen: "ListenerFactory") -> None:
         self.turn = turn
         self.answer = GrowingAnswer(answer)
+        self._spending = Spending(payer_of_answers(turn))
         # "stopped", "interrupted" or "lost" once the end was requested.
         self.ending = ""
         # Whether the turn can be ended at once: it waits for a slot, or the model streams.
         self._is_endable = self._has_slot = False
         # When the model has had its time, by the event loop's clock.
         self._deadline = 0.0
-        # Whether it was looked at, before the first request, whether the conversation fits into the model's window.
+        # Whether it was checked, before the first request, that the conversation fits into the model's window.
         self._has_room = False
-        # The names of the tools in the last request.
-        self._offered: frozenset[str] = frozenset()
+        self._offered: frozenset[str] = frozenset()  # the names of the tools in the last request
         # The model that hooks chose for this turn, "" for that of the conversation; None before they were asked.
         self._model: str | None = None
         # The finished tool calls, and what the answer said with them.
@@ -86,7 +82,7 @@ class RunningTurn:
         # Whether a request was built, so that the session is loaded with its head.
         self._has_asked = False
         self.listener = listen(self)
-        self.task = asyncio.create_task(self._run())
+        self.task = asyncio.create_task(measured(turn, self._run()))
         self.task.add_done_callback(log_failure)
         running_turns.add(self)
         checkpoints.add(self)
@@ -106,6 +102,8 @@ class RunningTurn:
                 self._release_slot()
                 checkpoints.remove(self)
                 self.listener.closed()
+                if self._spending.rows:  # It did not end as it should.
+                    await persist(self._spending.store)
             # Only now: the answer is stored and shown, and the next turn need not wait for the receivers.
             await self._notify_receivers()
         except transcript.LeaseLostError:
@@ -279,7 +277,7 @@ class RunningTurn:
             request = replace(request, model=self._model)
         self._offered = frozenset(tool["name"] for tool in request.tools)
         self.answer.message.meta |= answer_meta(request, self.turn)
-        return llm.stream(request)
+        return llm.stream(request, self._spending)
 
     async def _request(self) -> llm.Request:
         """Return the next request; the first one after room was made for it, if needed."""
@@ -302,9 +300,9 @@ class RunningTurn:
         """Run the calls `uses` of this answer in order, and begin the next answer, which also reads `notices`."""
         answer = self.answer.message
         self._said.append(self.answer.text)
-        results = await persist(
-            transcript.finish_round, self.turn, answer, self.answer.content, **end_columns(finished)
-        )
+        with self._spending.storing() as spends:
+            ended = end_columns(finished)
+            results = await persist(transcript.finish_round, self.turn, answer, self.answer.content, spends, **ended)
         found: dict[str, llm.Block] = {}
         cards: dict[str, Card] = {}
         waiting: list[BegunCall] = []
@@ -356,17 +354,19 @@ class RunningTurn:
     ) -> None:
         if status == "lost":
             raise transcript.LeaseLostError
-        message = await persist(
-            transcript.finish_turn,
-            self.turn,
-            self.answer.message,
-            self.answer.content,
-            status,
-            code=failure.code if failure else "",
-            error=failure.reason if failure else None,
-            more_meta=self._line_meta,
-            **(end_columns(finished) if finished else {}),
-        )
+        with self._spending.storing() as spends:
+            message = await persist(
+                transcript.finish_turn,
+                self.turn,
+                self.answer.message,
+                self.answer.content,
+                status,
+                spends,
+                code=failure.code if failure else "",
+                error=failure.reason if failure else None,
+                more_meta=self._line_meta,
+                **(end_columns(finished) if finished else {}),
+            )
         self.listener.finished(message, failure)
 
     def _line_meta(self) -> dict[str, Any]:

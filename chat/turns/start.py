@@ -13,11 +13,10 @@ from chat.conversations import branches, transcript
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.models import Message
 from chat.turns import loop, retry
+from chat.turns.admission import admit, within_budgets
 from chat.turns.loop import ListenerFactory
 from chat.turns.persist import persist
-from chat.turns.slots import TooManyTurnsError, turn_slots
 from oneclaw.models import User
-from oneclaw.threads import in_database
 
 R = TypeVar("R")
 
@@ -38,13 +37,13 @@ async def send(
 ) -> transcript.AcceptedMessage:
     """Store a person's message once per `client_id`, and answer it.
 
-    Raise TooManyTurnsError and the errors of `transcript.accept`.
+    Raise the errors of chat/turns/admission.py and those of `transcript.accept`.
     """
     written = (user, session_id, client_id, text, uuid.uuid4(), mode, choice, files)
-    await _refuse_if_full(user, client_id)
+    await admit(user, client_id)
 
     async def store() -> transcript.AcceptedMessage:
-        return _run(await persist(transcript.accept, *written), listen)
+        return _run(await persist(within_budgets, user, client_id, transcript.accept, *written), listen)
 
     return await _to_its_end(store())
 
@@ -57,12 +56,13 @@ async def send_by(
 ) -> transcript.AcceptedMessage:
     """Store a person's message by `accept`, which is given the holder of its turn, and answer it.
 
-    `accept` is idempotent by `client_id` as `transcript.accept`. Raise TooManyTurnsError and the errors of `accept`.
+    `accept` is idempotent by `client_id` as `transcript.accept`. Raise the errors of chat/turns/admission.py and those
+    of `accept`.
     """
-    await _refuse_if_full(user, client_id)
+    await admit(user, client_id)
 
     async def store() -> transcript.AcceptedMessage:
-        return _run(await persist(accept, uuid.uuid4()), listen)
+        return _run(await persist(within_budgets, user, client_id, accept, uuid.uuid4()), listen)
 
     return await _to_its_end(store())
 
@@ -72,13 +72,14 @@ async def edit(
 ) -> transcript.AcceptedMessage:
     """Store another version of the person's message once per `client_id`, and answer it.
 
-    Raise TooManyTurnsError and the errors of `branches.edit`.
+    Raise the errors of chat/turns/admission.py and those of `branches.edit`.
     """
     holder = uuid.uuid4()
-    await _refuse_if_full(user, client_id)
+    await admit(user, client_id)
 
     async def store() -> transcript.AcceptedMessage:
-        return _run(await persist(branches.edit, user, message_id, client_id, text, holder, choice), listen)
+        written = (user, message_id, client_id, text, holder, choice)
+        return _run(await persist(within_budgets, user, client_id, branches.edit, *written), listen)
 
     return await _to_its_end(store())
 
@@ -87,23 +88,14 @@ async def repeat(user: User, message_id: int, kind: str, choice: Choice, listen:
     """Begin another attempt at the answer `message_id`; return its placeholder. Raise TooManyTurnsError and the
     errors of `retry.repeat`."""
     holder = uuid.uuid4()
-    turn_slots.refuse_if_full(user.pk)
+    await admit(user, None)
 
     async def store() -> Message:
-        turn, answer = await persist(retry.repeat, user, message_id, kind, holder, choice)
+        turn, answer = await persist(within_budgets, user, None, retry.repeat, user, message_id, kind, holder, choice)
         loop.start(turn, answer, listen)
         return answer
 
     return await _to_its_end(store())
-
-
-async def _refuse_if_full(user: User, client_id: uuid.UUID) -> None:
-    """Raise TooManyTurnsError when no further turn of the person may wait, unless the message is stored already."""
-    try:
-        turn_slots.refuse_if_full(user.pk)
-    except TooManyTurnsError:
-        if not await in_database(Message.objects.visible_to(user).filter(client_id=client_id).exists):
-            raise
 
 
 def _run(accepted: transcript.AcceptedMessage, listen: ListenerFactory) -> transcript.AcceptedMessage:

@@ -21,7 +21,8 @@ class TokensUsedUpError(llm.ModelRequestError):
 
 
 def refuse_if_used_up(turn: Turn) -> None:
-    """Raise TokensUsedUpError before a request of `turn`, of a sub-session, when no tokens are left. Sync."""
+    """Raise TokensUsedUpError or BudgetUsedUpError before a request of a sub-session that may use no more. Sync."""
+    llm.refuse_if_used_up(turn.session.owner_id)
     task = SubTask.objects.filter(session=turn.session_id).first()
     if task is not None and tokens_of_tree(task.root_turn_id) >= task.token_budget:
         raise TokensUsedUpError(str(task.token_budget))

@@ -15,6 +15,7 @@ from chat.conversations import lifecycle
 from chat.models import Attachment
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.web.rate_limit import TooManyRequestsError, uploads
 
 # Nothing in a file may run, load or send anything, whatever type a browser takes it for.
 SANDBOX = "sandbox; default-src 'none'"
@@ -42,13 +43,17 @@ def attach(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
         return JsonResponse({"code": "bad_frame", "text": "There is no file."}, status=422)
     try:
         kept = kept_file(request.user, upload)
+    except TooManyRequestsError as refusal:
+        headers = {"Retry-After": str(refusal.retry_after)}
+        return JsonResponse({"code": refusal.code, "text": refusal.sentence}, status=429, headers=headers)
     except FileRefusedError as refusal:
         return JsonResponse({"code": refusal.code, "text": refusal.sentence}, status=422)
     return JsonResponse({"id": str(kept.pk), "name": kept.name, "size": kept.size, "kind": kept.kind})
 
 
 def kept_file(user: User, upload: UploadedFile, attachment_id: uuid.UUID | None = None) -> Attachment:
-    """Store `upload` as an attachment of `user`. Raise Refused when it is not accepted."""
+    """Store `upload` as an attachment of `user`. Raise Refused when it is not accepted, and TooManyRequestsError."""
+    uploads.take(user.pk)
     name, size = store.clean_name(upload.name or ""), upload.size or 0
     if size > settings.FILE_SIZE:
         raise too_large_error(name, size)

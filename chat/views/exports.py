@@ -14,7 +14,8 @@ from chat.models import ChatSession
 from chat.transfer import export as exporting
 from chat.transfer.downloads import WRITERS, download, download_of
 from chat.views.own import own_session
-from oneclaw.models import User
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.threads import in_database
 
@@ -23,6 +24,7 @@ from oneclaw.threads import in_database
 async def export(request: SignedInRequest, session_id: uuid.UUID, kind: str) -> HttpResponseBase:
     """Send one conversation as Markdown or as JSON."""
     session = await in_database(own_session, await request.auser(), session_id, "owner", "folder")
+    await in_database(record, AuditKind.EXPORTED, actor=session.owner, of="conversation", session=str(session.pk))
     return download_of(session, kind)
 
 
@@ -35,6 +37,7 @@ async def export_many(request: SignedInRequest) -> HttpResponseBase:
     except ValueError:
         raise SuspiciousOperation("id is not a UUID") from None
     ids = await in_database(own_ids, user, chosen)
+    await in_database(record, AuditKind.EXPORTED, actor=user, of="conversations", count=len(ids))
     return download(zipped(user, ids), f"{user.day()} conversations.zip", "zip")
 
 

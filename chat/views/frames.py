@@ -7,7 +7,7 @@ from django.http import HttpResponseBase, JsonResponse
 from django.views.decorators.http import require_POST
 
 from chat.conversations import presence
-from chat.live.errors import CLIENT_ERRORS, FrameError, code_and_sentence
+from chat.live.errors import CLIENT_ERRORS, FrameError, code_and_sentence, retry_after
 from chat.live.frames import OpenFrame, PingFrame, client_frame, decoded
 from chat.live.handle import handle
 from chat.live.server_frames import ServerFrame, error_frame
@@ -29,5 +29,5 @@ async def post_frame(request: SignedInRequest, session_id: uuid.UUID) -> HttpRes
             raise FrameError("bad_frame", "This frame needs a socket.")
         answer = (await handle(user, frame, session_id)).frame()
     except CLIENT_ERRORS as error:
-        answer = error_frame(*code_and_sentence(error), fields.get("client_id"))
+        answer = error_frame(*code_and_sentence(error), fields.get("client_id"), retry_after(error))
     return JsonResponse(answer)

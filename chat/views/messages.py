@@ -16,11 +16,12 @@ from chat.live.handle import handle
 from chat.models import Message, Rating
 from chat.rendering.details import details_of
 from chat.turns import retry
+from chat.turns.admission import NOT_NOW_ERRORS
 from chat.views import toasts
 from chat.views.toasts import Toast
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
-from oneclaw.reasons import Reason
+from oneclaw.reasons import Reason, verbatim
 from oneclaw.text import InvalidTextError
 from oneclaw.threads import in_database
 
@@ -123,6 +124,8 @@ async def edit(request: SignedInRequest, message_id: int) -> HttpResponseBase:
         branches.MessageNotShownError,
     ) as refusal:
         return await in_database(edit_page, request, message, text, refusal.sentence, 409)
+    except NOT_NOW_ERRORS as refusal:
+        return await in_database(edit_page, request, message, text, refusal.sentence, 429)
     except lifecycle.SessionNotFoundError:
         raise Http404 from None
     return redirect("conversation", session_id=message.session_id)
@@ -162,6 +165,8 @@ async def again(request: SignedInRequest, message_id: int, kind: str) -> HttpRes
         raise Http404 from None
     except retry.NothingToRepeatError:
         refusal = Reason("conversation.not_last")
+    except NOT_NOW_ERRORS as error:
+        refusal = verbatim(error.sentence)
     return await in_database(back, request, message, refusal)
 
 

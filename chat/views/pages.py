@@ -27,13 +27,14 @@ from chat.conversations import lifecycle, model_choice, presence, temporary, tra
 from chat.conversations.message_pages import LAST_NUMBER, messages_from, newest_messages, page_messages
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.conversations.round_markers import markers_html
-from chat.library import organise, sidebar
+from chat.library import organise, sidebar, spaces
 from chat.live import replay
 from chat.live.errors import FrameError
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, handle
 from chat.models import Agent, ChatSession, ContextRound, SubTask, default_agent
 from chat.rendering import incremental
+from chat.turns.admission import NOT_NOW_ERRORS
 from chat.views import toasts
 from chat.views.attachments import kept_file
 from chat.views.own import own_session
@@ -57,7 +58,13 @@ def new_chat(request: SignedInRequest) -> HttpResponse:
     temporary.leave(request.user)
     mode = request.GET.get("mode", "")
     begun = mode if mode in ChatSession.Mode.values else ChatSession.Mode.AGENT
-    return page(request, uuid.uuid4(), None, mode=begun, choice=Choice(agent=request.GET.get("agent")))
+    return page(
+        request,
+        uuid.uuid4(),
+        None,
+        mode=begun,
+        choice=Choice(agent=request.GET.get("agent"), space=number_in(request.GET, "space") or None),
+    )
 
 
 @login_required
@@ -86,6 +93,7 @@ def page(
 ) -> HttpResponse:
     """Return the whole page. `refusal` says why the message `text` of a page without a socket was refused; `mode` and
     `choice` are what was chosen for it."""
+    own_spaces = spaces.of_person(request.user)
     before = sequence_number(request, "before") if "before" in request.GET else LAST_NUMBER
     context = {
         "session_id": session_id,
@@ -107,6 +115,10 @@ def page(
         "text": text,
         "mode": session.mode if session else mode,
         "sub_task": sub_task_of(session),
+        "spaces": own_spaces,
+        "space": next(
+            (each for each in own_spaces if each.pk == (session.space_id if session else choice.space)), None
+        ),
         **choices_for(request.user, session, choice),
     }
     return render(request, "chat/page.html", context, status=status)
@@ -163,7 +175,11 @@ def session_list(request: SignedInRequest) -> HttpResponse:
 def listed(request: SignedInRequest, current: str, toast: Toast | None = None) -> HttpResponse:
     shown = session_shown(request, current)
     context = {"listing": listing_for(request), "session_id": shown and shown.pk, "current": shown, "toast": toast}
-    fresh = {"refreshed": True, "waiting": extensions.waiting_for(request.user)}
+    fresh = {
+        "refreshed": True,
+        "spaces": spaces.of_person(request.user),
+        "waiting": extensions.waiting_for(request.user),
+    }
     return render(request, "chat/_sessions.html", context | fresh)
 
 
@@ -276,6 +292,7 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
                 agent=request.POST.get("agent"),
                 model=request.POST.get("model"),
                 effort=request.POST.get("effort"),
+                space=request.POST.get("space"),
             ),
         )
     except FrameError as error:
@@ -284,6 +301,8 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
         raise Http404 from None
     except (InvalidTextError, FileRefusedError) as refusal:
         return await in_database(refused, request, session_id, 422, refusal.sentence, text)
+    except NOT_NOW_ERRORS as refusal:
+        return await in_database(refused, request, session_id, 429, refusal.sentence, text)
     except model_choice.NotOfferedError as refusal:
         return await in_database(refused, request, session_id, 409, refusal.sentence, text)
     except (
@@ -334,7 +353,12 @@ def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusa
     """Return the page with the message still in the composer, and why it was refused."""
     session = session_shown(request, str(session_id))
     mode = request.POST.get("mode") or ChatSession.Mode.AGENT
-    choice = Choice(request.POST.get("agent") or None, request.POST.get("model"), request.POST.get("effort"))
+    choice = Choice(
+        request.POST.get("agent") or None,
+        request.POST.get("model"),
+        request.POST.get("effort"),
+        number_in(request.POST, "space") if request.POST.get("space") else None,
+    )
     return page(request, session_id, session, status=status, refusal=refusal, text=text, mode=mode, choice=choice)
 
 

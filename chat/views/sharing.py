@@ -69,14 +69,14 @@ def shared_links(request: SignedInRequest) -> HttpResponse:
 
 @require_POST
 def revoke(request: SignedInRequest, link_id: int) -> HttpResponse:
-    count = sharing.revoke(SharedLink.objects.visible_to(request.user).filter(pk=link_id))
+    count = sharing.revoke(request.user, SharedLink.objects.visible_to(request.user).filter(pk=link_id))
     return lists.answered(request, Toast(said(count)))
 
 
 @require_POST
 def unshare(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Revoke every link to one conversation."""
-    count = sharing.revoke(SharedLink.objects.visible_to(request.user).filter(session=session_id))
+    count = sharing.revoke(request.user, SharedLink.objects.visible_to(request.user).filter(session=session_id))
     return lists.answered(request, Toast(said(count)))
 
 

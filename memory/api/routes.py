@@ -31,7 +31,7 @@ from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
 from oneclaw.web.api import PAGE_DEFAULT_ROWS, PAGE_MAX_ROWS, ApiError, KeyedRequest, responses
 from oneclaw.web.pagination import decode_cursor, encode_cursor
-from oneclaw.web.rate_limit import searches
+from oneclaw.web.rate_limit import searching
 
 router = Router(tags=["memory"])
 
@@ -142,9 +142,9 @@ def search(
 ) -> list[PassageOut]:
     """Return the passages that match a query, the most confident first. What you have switched off is not searched."""
     user = request.auth
-    searches.take(user.pk)
     spaces = [readable_space(user, space)] if space else list(Space.objects.visible_to(user))
-    passages = HybridSearchManager(spaces, sources_for(user)).search(q, max_results=limit, today=user.day())
+    with searching(user.pk):
+        passages = HybridSearchManager(spaces, sources_for(user)).search(q, max_results=limit, today=user.day())
     found_in = dict(
         MemoryDocument.objects.filter(pk__in=[passage.document_id for passage in passages]).values_list("pk", "space")
     )

@@ -7,6 +7,7 @@ import contextlib
 import math
 import os
 import re
+import shutil
 import stat
 import time
 from collections.abc import Iterator
@@ -38,6 +39,12 @@ def remove(root: Path, path: str) -> None:
     with contextlib.suppress(FileNotFoundError), folder_of(root, path, make=False) as (folder, name):
         os.unlink(name, dir_fd=folder)
         os.fsync(folder)
+
+
+def remove_all(root: Path) -> None:
+    """Delete the folder `root` with all that is in it, if it exists. Raise OSError when the disk refuses."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(root)
 
 
 def read(root: Path, path: str) -> str:

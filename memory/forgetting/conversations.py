@@ -1,5 +1,5 @@
 """Blank forgotten lines in the text that memory put into conversations (recalled passages, tool calls and results,
-prompts) and in the summaries of their messages.
+prompts), in the summaries of their messages, and in the notes of scheduled turns.
 
 The words of people and of the assistant stay: they belong to the conversation and are deleted with it.
 """
@@ -15,12 +15,12 @@ from chat.context import per_message
 from chat.context.heads import withhold_thinking
 from chat.context.view import META_KEY
 from chat.conversations.transcript import html_columns
-from chat.models import ChatSession, ContextRound, Head, Message, MessageQuerySet, Turn
+from chat.models import Beat, ChatSession, ContextRound, Head, Message, MessageQuerySet, Turn
 from memory.forgetting import summaries
 from memory.forgetting.eraser import Eraser, IsPrefix
 from memory.policy.tombstones import BLANK, LineMatcher
 from memory.prompt.items import NAME
-from oneclaw.models import Space
+from oneclaw.models import Space, SpaceMember
 
 # Tools whose calls and results may quote memory, those that copy from other conversations included.
 MEMORY_TOOLS = (
@@ -99,6 +99,17 @@ def blank(matches: Matches) -> None:
     summaries.restart(rounds)
     for session in ChatSession.objects.filter(pk__in=matches.sessions):
         remove_signatures(session)
+
+
+def blank_notes(space: Space, known: LineMatcher) -> None:
+    """Empty the notes of scheduled turns of the members of `space` that hold a line which `known` matches.
+
+    They are kept longer than the hidden conversations of these turns.
+    """
+    members = SpaceMember.objects.filter(space=space).values("user")
+    for beat in Beat.objects.filter(owner__in=members).exclude(note="").only("note"):
+        if known.is_in_text(beat.note):
+            Beat.objects.filter(pk=beat.pk).update(note="")
 
 
 def remove_signatures_of(turns: QuerySet[Turn]) -> None:

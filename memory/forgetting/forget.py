@@ -53,8 +53,9 @@ from memory.notes import recent
 from memory.policy.paths import recent_path
 from memory.policy.tombstones import LineMatcher, line_hash, lock_name, of_space
 from memory.trust import proposals, suggestions
+from oneclaw.audit.record import record
 from oneclaw.locks import hold
-from oneclaw.models import Space, User, clock
+from oneclaw.models import AuditKind, Space, User, clock
 from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
@@ -112,6 +113,7 @@ def finish(forgetting_id: int) -> bool:
     late_rounds = rounds.exclude(finished_at__lt=forgetting.created_at)
     touched = Q(pk__in=late.values("session")) | Q(pk__in=late_rounds.values("session"))
     _blank(sessions.filter(touched), known, late, late_rounds)
+    conversations.blank_notes(space, known)
     vectors.prune(space.pk)
     if late.running().exists() or late_rounds.running().exists() or changed.exists():
         return False
@@ -176,6 +178,7 @@ def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str 
     index_documents([erasure.document_id for erasure in made.documents], force=True)
     vectors.prune(space.pk)
     conversations.blank(touched)
+    conversations.blank_notes(space, wanted.known)
     for waiting in (Flush.objects.filter(space=space), DocumentJob.objects.filter(space=space)):
         for row in waiting.exclude(error=""):
             if wanted.known.is_in_text(row.error):
@@ -194,6 +197,7 @@ def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str 
     LineFeedback.objects.of_removed_lines(space).delete()
     forgetting.counts = made.counts
     forgetting.save(update_fields=["counts"])
+    record(AuditKind.FORGOTTEN, actor=user, space=space, forgetting=forgetting.pk)
     for erasure in made.documents:
         write.announce(erasure.document_id)
     transaction.on_commit(partial(try_to_finish, forgetting.pk), robust=True)

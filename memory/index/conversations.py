@@ -2,7 +2,7 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from django.conf import settings
 from django.db import transaction
@@ -47,7 +47,7 @@ def after_turn(session: ChatSession) -> int | None:
     if index is not None and index.due_at is not None and fresh >= 2 * UNINDEXED_MIN_MESSAGES:
         # Do not postpone further: a conversation without pauses would never be indexed.
         return index.pk
-    return _make_due(session, clock.database_now() + dt.timedelta(seconds=DEBOUNCE_SECONDS))
+    return _make_due([session], clock.database_now() + dt.timedelta(seconds=DEBOUNCE_SECONDS))[0]
 
 
 def request(session: ChatSession) -> int | None:
@@ -55,12 +55,17 @@ def request(session: ChatSession) -> int | None:
 
     Return the id of the due index, or None if it is up to date or the session may not be indexed.
     """
-    if not _is_wanted(session):
-        return None
-    index = TranscriptIndex.objects.filter(session=session).defer("data").first()
-    if index is not None and index.layout == LAYOUT_VERSION and index.through_seq >= session.last_complete_seq():
-        return None
-    return _make_due(session, clock.database_now()) if session.last_complete_seq() else None
+    return next(iter(request_all([session])), None)
+
+
+def request_all(sessions: Sequence[ChatSession]) -> list[int]:
+    """Request an index of each of `sessions` now. Return the ids of the due indexes."""
+    wanted = [session for session in sessions if _is_wanted(session)]
+    covered = TranscriptIndex.objects.filter(session__in=wanted, layout=LAYOUT_VERSION)
+    indexed = dict(covered.values_list("session", "through_seq"))
+    complete = ChatSession.objects.filter(pk__in=[session.pk for session in wanted]).last_complete_seqs()
+    fresh = [session for session in wanted if complete.get(session.pk, 0) > indexed.get(session.pk, 0)]
+    return _make_due(fresh, clock.database_now())
 
 
 def request_unless_due(session: ChatSession) -> int | None:
@@ -84,7 +89,7 @@ def after_switch(session: ChatSession) -> int | None:
     Return the id of the due index, or None if the session has no index.
     """
     index = TranscriptIndex.objects.filter(session=session).defer("data").first()
-    return _make_due(session, clock.database_now()) if index is not None and _is_wanted(session) else None
+    return _make_due([session], clock.database_now())[0] if index is not None and _is_wanted(session) else None
 
 
 def run(index_id: int) -> bool:
@@ -102,7 +107,7 @@ def run(index_id: int) -> bool:
         if is_kept(session) and transcript_space(session).pk != index.space_id:
             # It was shared, or made private: nothing of the index stays in the other space.
             index.delete()
-            _make_due(session, clock.database_now())
+            _make_due([session], clock.database_now())
             return False
         through = session.last_complete_seq()
         forgettings = Forgetting.objects.filter(space=index.space_id)
@@ -199,7 +204,7 @@ def rebuild(sessions: Collection[uuid.UUID]) -> None:
     """Delete the indexes of `sessions` at once, because lines were forgotten, and make them due to be built again."""
     for index in TranscriptIndex.objects.filter(session__in=sessions).select_related("session__owner").defer("data"):
         index.delete()
-        _make_due(index.session, clock.database_now())
+        _make_due([index.session], clock.database_now())
 
 
 def misplaced() -> QuerySet[TranscriptIndex]:
@@ -237,12 +242,15 @@ def _bytes_after(session: ChatSession, seq: int) -> int:
     return session.messages.filter(seq__gt=seq).aggregate(bytes=Sum(size))["bytes"] or 0
 
 
-def _make_due(session: ChatSession, at: Combinable) -> int:
-    index = TranscriptIndex(owner=session.owner, session=session, space=transcript_space(session), due_at=at)
-    (made,) = TranscriptIndex.objects.bulk_create(
-        [index], update_conflicts=True, unique_fields=["session"], update_fields=["due_at"]
+def _make_due(sessions: Sequence[ChatSession], at: Combinable) -> list[int]:
+    indexes = [
+        TranscriptIndex(owner=session.owner, session=session, space=transcript_space(session), due_at=at)
+        for session in sorted(sessions, key=lambda session: session.pk)
+    ]
+    made = TranscriptIndex.objects.bulk_create(
+        indexes, update_conflicts=True, unique_fields=["session"], update_fields=["due_at"]
     )
-    return made.pk
+    return [index.pk for index in made]
 
 
 def _write_chunks(index: TranscriptIndex, chunks: list[TranscriptChunk]) -> None:

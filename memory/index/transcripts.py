@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from chat.models import ChatSession, Message
 from memory.policy import tombstones
-from memory.policy.access import is_shared, own_space, readable_transcripts, said_while_on, sources_of
+from memory.policy.access import is_shared, own_space, persons_space, readable_transcripts, said_while_on, sources_of
 from memory.policy.secrets import masked
 from memory.policy.switches import Switch
 from oneclaw.models import Space, User
@@ -73,7 +73,7 @@ def read(session: ChatSession, path: str) -> str | None:
 def transcript_space(session: ChatSession) -> Space:
     """Return the space whose members may search the transcript of `session`: that of a shared conversation, otherwise
     the own one of its owner."""
-    return own_space(session) if is_shared(session) else Space.objects.own_of(session.owner)
+    return own_space(session) if is_shared(session) else persons_space(session.owner)
 
 
 def names_in(session: ChatSession) -> dict[int | None, str]:

@@ -36,7 +36,9 @@ from memory.models import (
 )
 from memory.text.chunking import SPEAKER, speakers
 from oneclaw.locks import hold
+from oneclaw.models import Spend
 from oneclaw.reasons import Reason
+from oneclaw.spend.calls import Payer
 
 # Texts that are embedded and stored together.
 BATCH_TEXTS = 512
@@ -103,15 +105,20 @@ def _pattern(names: frozenset[str]) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b(?:['’]s)?")
 
 
-def question_vector(model: Embedder, question: str) -> NDArray[np.float32] | None:
+def question_vector(model: Embedder, question: str, payer: Payer) -> NDArray[np.float32] | None:
     """Return the vector of `question` by `model`, or None if its server fails: then the reason is stored."""
     try:
-        vector = model.embed_question(embedded_text(question))
+        vector = model.embed_question(embedded_text(question), payer)
     except EmbeddingError as failure:
         record_error(model, failure.reason)
         return None
     record_dimensions_throttled(model, len(vector))
     return vector
+
+
+def of_space(space_id: int) -> Payer:
+    """Return who pays for the vectors of a space: its owner."""
+    return Payer(Spend.Purpose.EMBEDDING, None, space_id=space_id)
 
 
 def embed_pending() -> int:
@@ -127,8 +134,10 @@ def embed_pending() -> int:
     waiting = [(embed_document, pk) for pk in pending(model).order_by("-pk").values_list("pk", flat=True)]
     said = TranscriptIndex.objects.filter(units__gt=0).exclude(embedded_by=current_model_id(model)).order_by("-pk")
     waiting += [(embed_transcript, pk) for pk in said.values_list("pk", flat=True)]
-    if not waiting and error_of(model) and question_vector(model, "?") is not None:
-        record_error(model, None)
+    if not waiting and error_of(model):
+        probe = question_vector(model, "?", Payer(Spend.Purpose.EMBEDDING, None))
+        if probe is not None:
+            record_error(model, None)
     for done, (embed, pk) in enumerate(waiting):
         try:
             embed(pk)
@@ -231,7 +240,8 @@ def _embed_together(model: Embedder, known: int, space_id: int, document_ids: li
             spoken[document_id].append(text)
         names = {document_id: speakers(texts) for document_id, texts in spoken.items()}
         try:
-            made = model.embed([embedded_text(text, names[document_id]) for _, text, document_id in missing])
+            texts = [embedded_text(text, names[document_id]) for _, text, document_id in missing]
+            made = model.embed(texts, of_space(space_id))
         except EmbeddingError as failure:
             record_error(model, failure.reason)
             raise
@@ -275,7 +285,7 @@ def _embed(
     for start in range(0, len(missing), BATCH_TEXTS):
         batch = missing[start : start + BATCH_TEXTS]
         try:
-            made = model.embed([embedded_text(text, names) for _, text in batch])
+            made = model.embed([embedded_text(text, names) for _, text in batch], of_space(space_id))
         except EmbeddingError as failure:
             record_error(model, failure.reason)
             raise

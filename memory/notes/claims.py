@@ -142,7 +142,10 @@ def postpone(claim: Claim, error: Exception) -> None:
     with suppress(ClaimLostError), transaction.atomic():
         lock_claim(claim)
         claim.session.flushes.queued().delete()
-        claim.flush.postpone(error_text(error), after_seq=None, through_seq=None, day=None)
+        if isinstance(error, llm.BudgetUsedUpError):
+            claim.flush.wait(error.wait_seconds, error_text(error), after_seq=None, through_seq=None, day=None)
+        else:
+            claim.flush.postpone(error_text(error), after_seq=None, through_seq=None, day=None)
 
 
 def covered_through(session: ChatSession) -> int:

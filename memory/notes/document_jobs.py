@@ -5,6 +5,8 @@ run(job.pk)                                                     # any worker, an
 """
 
 import logging
+import uuid
+from collections.abc import Mapping
 from contextlib import suppress
 
 from django.db import transaction
@@ -13,8 +15,9 @@ from chat.models import ChatSession
 from memory.models import DocumentJob
 from memory.notes import last_messages, recent
 from memory.notes.claims import error_text, is_noted
-from memory.policy.access import lock_session, own_space
+from memory.policy.access import lock_session, lock_sessions, own_space
 from oneclaw.jobs import ClaimLostError
+from oneclaw.llm import BudgetUsedUpError
 
 logger = logging.getLogger(__name__)
 
@@ -23,22 +26,36 @@ logger = logging.getLogger(__name__)
 WRITERS = {DocumentJob.Kind.LAST_MESSAGES: last_messages, DocumentJob.Kind.RECENT: recent}
 
 
-@transaction.atomic
 def request(session: ChatSession, kind: DocumentJob.Kind, through_seq: int) -> DocumentJob | None:
     """Return the open job of this kind, extended to the messages up to `through_seq`; None when no document is
     wanted. Idempotent."""
-    kept = lock_session(session.pk)
-    if kept is None or through_seq == 0 or not WRITERS[kind].is_wanted(kept):
-        return None
-    job = kept.document_jobs.open().filter(kind=kind).first()
-    if job is None:
-        space = own_space(kept)
-        return DocumentJob.objects.create(
-            owner=kept.owner, session=kept, space=space, kind=kind, through_seq=through_seq
+    return next(iter(request_all({session.pk: through_seq}, kind)), None)
+
+
+@transaction.atomic
+def request_all(through_seqs: Mapping[uuid.UUID, int], kind: DocumentJob.Kind) -> list[DocumentJob]:
+    """Return the open jobs of this kind of the sessions in `through_seqs`, each extended to the messages up to its
+    number there. Idempotent."""
+    locked = lock_sessions(session_id for session_id, through in through_seqs.items() if through)
+    kept = [session for session in locked if WRITERS[kind].is_wanted(session)]
+    jobs: dict[uuid.UUID, DocumentJob] = {
+        job.session_id: job for job in DocumentJob.objects.open().filter(session__in=kept, kind=kind)
+    }
+    for session_id, job in jobs.items():
+        job.through_seq = max(job.through_seq, through_seqs[session_id])
+        job.save(update_fields=["through_seq"])
+    made = [
+        DocumentJob(
+            owner=session.owner,
+            session=session,
+            space=own_space(session),
+            kind=kind,
+            through_seq=through_seqs[session.pk],
         )
-    job.through_seq = max(job.through_seq, through_seq)
-    job.save(update_fields=["through_seq"])
-    return job
+        for session in kept
+        if session.pk not in jobs
+    ]
+    return [*jobs.values(), *DocumentJob.objects.bulk_create(made)]
 
 
 def request_summary_alone(session: ChatSession) -> DocumentJob | None:
@@ -72,6 +89,9 @@ def run(job_id: int) -> None:
             finish(job)
     except ClaimLostError:
         logger.warning("Document job %s was claimed by another worker, or its conversation deleted.", job_id)
+    except BudgetUsedUpError as refusal:
+        with suppress(ClaimLostError):
+            job.wait(refusal.wait_seconds, error_text(refusal))
     except Exception as error:
         logger.warning("Document job %s failed and is tried again.", job_id, exc_info=True)
         with suppress(ClaimLostError):

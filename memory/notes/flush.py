@@ -8,6 +8,7 @@ The model is called outside of any transaction, by the worker that holds the cla
 
 import datetime as dt
 import logging
+import uuid
 from collections.abc import Sequence
 
 from django.conf import settings
@@ -33,9 +34,10 @@ from memory.notes.claims import (
     refuse_moved,
 )
 from memory.notes.own_words import parted
+from memory.notes.payers import payer_of_notes
 from memory.notes.summary import extract, summarise
 from memory.policy import switches, tombstones
-from memory.policy.access import is_shared, lock_session, own_space
+from memory.policy.access import is_shared, lock_sessions, own_space
 from memory.policy.imported import IMPORTED
 from memory.policy.same_words import without_lines_of
 from memory.policy.secrets import masked
@@ -44,8 +46,8 @@ from memory.trust import suggestions
 from memory.trust.matching import SourceText
 from memory.trust.sources import text_sources_of
 from oneclaw.jobs import ClaimLostError
-from oneclaw.llm.failures import ModelRequestError
-from oneclaw.models import clock
+from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
+from oneclaw.models import Spend, clock
 from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
@@ -55,22 +57,30 @@ class NotWrittenError(Exception):
     """The log does not end with the notes that were just appended to it."""
 
 
-@transaction.atomic
 def request(session: ChatSession, reason: str) -> Flush | None:
     """Return the queued flush of the unflushed messages of `session`; None when there are none. Idempotent.
 
     An answer that is still being written counts: the flush is due once it has ended.
     """
-    kept = lock_session(session.pk)
-    if kept is None or not is_noted(kept):
-        return None
-    queued = kept.flushes.queued().first()
-    if queued is not None:
-        return queued
-    requested = kept.flushes.aggregate(through=Max("through_seq"))["through"] or kept.copied_seq
-    if kept.last_seq <= requested:
-        return None
-    return Flush.objects.create(owner=kept.owner, session=kept, space=own_space(kept), reason=reason)
+    return request_all([session], reason).get(session.pk)
+
+
+@transaction.atomic
+def request_all(sessions: Sequence[ChatSession], reason: str) -> dict[uuid.UUID, Flush]:
+    """Return the queued flushes of the unflushed messages of `sessions`, by session. Idempotent."""
+    kept = [session for session in lock_sessions(session.pk for session in sessions) if is_noted(session)]
+    found: dict[uuid.UUID, Flush] = {
+        queued.session_id: queued for queued in Flush.objects.queued().filter(session__in=kept)
+    }
+    rest = [session for session in kept if session.pk not in found]
+    covered = Flush.objects.filter(session__in=rest, through_seq__isnull=False).values_list("session")
+    requested = dict(covered.annotate(through=Max("through_seq")))
+    made = [
+        Flush(owner=session.owner, session=session, space=own_space(session), reason=reason)
+        for session in rest
+        if session.last_seq > requested.get(session.pk, session.copied_seq)
+    ]
+    return found | {flush.session_id: flush for flush in Flush.objects.bulk_create(made)}
 
 
 def run(flush_id: int) -> int | None:
@@ -188,9 +198,10 @@ def _written(claim: Claim) -> tuple[str, str | None]:
     if flush.attempts > MODEL_MAX_ATTEMPTS:
         return extract(said), flush.error
     try:
-        return summarise(said, claim.day, of_team=is_shared(claim.session)), None
+        payer = payer_of_notes(flush, Spend.Purpose.NOTES)
+        return summarise(said, claim.day, payer, of_team=is_shared(claim.session)), None
     except ModelRequestError as failure:
-        if flush.attempts < MODEL_MAX_ATTEMPTS:
+        if flush.attempts < MODEL_MAX_ATTEMPTS or isinstance(failure, BudgetUsedUpError):
             raise
         logger.warning("Flush %s has no summary after %s attempts: %s", flush.pk, flush.attempts, failure)
         return extract(said), error_text(failure)

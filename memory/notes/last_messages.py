@@ -14,6 +14,7 @@ from memory.files import disk
 from memory.files.folders import folder_of
 from memory.models import DocumentJob, MemoryDocument
 from memory.notes.own_words import parted
+from memory.notes.payers import payer_of_notes
 from memory.policy import secrets, tombstones
 from memory.policy.access import is_shared, said_while_on, switches_of
 from memory.policy.imported import imported_through
@@ -22,9 +23,11 @@ from memory.trust.matching import TextSources
 from memory.trust.sources import text_sources_of
 from memory.trust.typed import parts_of
 from oneclaw import llm
-from oneclaw.llm.failures import ModelRequestError
+from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
 from oneclaw.llm.quoting import quoted, shortened
+from oneclaw.models import Spend
 from oneclaw.reasons import Reason
+from oneclaw.spend.calls import Payer
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +79,7 @@ def compose(job: DocumentJob) -> LastMessages | None:
     title = tombstones.title_without_forgotten(job.space_id, session.name)
     head = f"# {title}\n\n*Ended on {ended:%Y-%m-%d at %H:%M}. The last messages:*"
     content, _ = secrets.masked("\n\n".join([head, *lines]) + "\n")
-    slug = _slug("\n\n".join(lines))
+    slug = _slug("\n\n".join(lines), payer_of_notes(job, Spend.Purpose.LAST_MESSAGES))
     return LastMessages(f"{ended:%H%M}" if not slug or known.is_in(slug) else slug, content)
 
 
@@ -106,7 +109,7 @@ def free_path(job: DocumentJob, slug: str) -> str:
     return path
 
 
-def _slug(lines: str) -> str:
+def _slug(lines: str, payer: Payer) -> str:
     read = quoted("title_for", shortened(lines, READ_MAX_CHARS, "the conversation goes on"))
     request = llm.Request(
         model=settings.FAST_MODEL,
@@ -116,7 +119,9 @@ def _slug(lines: str) -> str:
         thinks=False,
     )
     try:
-        answer = llm.complete_sync(request)
+        answer = llm.complete_sync(request, payer)
+    except BudgetUsedUpError:
+        raise
     except ModelRequestError as failure:
         logger.warning("The last messages are named after the time: %s", failure)
         return ""

@@ -17,6 +17,7 @@ from memory.documents.write import Author, Delete, Replace, Source
 from memory.models import DocumentJob, MemoryDocument
 from memory.notes.claims import MODEL_MAX_ATTEMPTS
 from memory.notes.own_words import in_own_words
+from memory.notes.payers import payer_of_notes
 from memory.policy import secrets, tombstones
 from memory.policy.access import said_while_on, switches_of
 from memory.policy.imported import imported_through
@@ -26,10 +27,11 @@ from memory.text.recent_sections import SECTION, conversation_spans, parts_of
 from memory.trust.sources import text_sources_of
 from memory.trust.typed import parts_of as parts_of_message
 from oneclaw import llm
-from oneclaw.llm.failures import ModelRequestError
+from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
 from oneclaw.llm.quoting import quoted, shortened
-from oneclaw.models import Space
+from oneclaw.models import Space, Spend
 from oneclaw.reasons import Reason
+from oneclaw.spend.calls import Payer
 from oneclaw.text import replace_unstorable
 
 logger = logging.getLogger(__name__)
@@ -74,9 +76,9 @@ def compose(job: DocumentJob) -> ConversationSummary | None:
     if first is None:
         return None
     try:
-        title, text = read(_asked(said)) or ("", "")
+        title, text = read(_asked(said, payer_of_notes(job, Spend.Purpose.RECENT))) or ("", "")
     except ModelRequestError as failure:
-        if job.attempts < MODEL_MAX_ATTEMPTS:
+        if job.attempts < MODEL_MAX_ATTEMPTS or isinstance(failure, BudgetUsedUpError):
             raise
         logger.warning("Document job %s has no summary after %s attempts: %s", job.pk, job.attempts, failure)
         title, text = "", ""
@@ -179,7 +181,7 @@ def _text(value: object) -> str:
     )
 
 
-def _asked(said: list[Message]) -> str:
+def _asked(said: list[Message], payer: Payer) -> str:
     names = {Message.Role.USER: "Person"}
     lines = "\n\n".join(f"{names.get(Message.Role(line.role), 'Assistant')}: {line.text}" for line in said)
     read = quoted(
@@ -193,4 +195,4 @@ def _asked(said: list[Message]) -> str:
         max_tokens=ANSWER_MAX_TOKENS,
         thinks=False,
     )
-    return llm.complete_sync(request)
+    return llm.complete_sync(request, payer)

@@ -22,15 +22,17 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
 
 
-def status(user: User | None, deep: bool = False) -> dict[str, Any]:
-    """Return the counts of documents, flushes and jobs of `user`, or of all people; with `deep` also of the index."""
-    documents = documents_of(user)
-    flushes = Flush.objects.visible_to(user) if user else Flush.objects.all()
+def status(user: User | None, deep: bool = False, space: Space | None = None) -> dict[str, Any]:
+    """Return the counts of documents, flushes and jobs of `space`, of `user`, or of all people; with `deep` also of the
+    index."""
+    documents = documents_of(user, space)
+    flushes = _of(Flush.objects.all(), user, space)
     waiting = flushes.open().order_by("created_at")
     oldest = waiting.first()
-    other = (DocumentJob.objects.visible_to(user) if user else DocumentJob.objects.all()).open()
+    other = _of(DocumentJob.objects.all(), user, space).open()
     return {
         "user": user.email if user else None,
+        "space": space.name if space else None,
         "documents": documents.present().count(),
         "to_index": documents.to_index().count(),
         "to_mirror": documents.to_mirror().count(),
@@ -51,7 +53,7 @@ def in_words(status: dict[str, Any]) -> list[str]:
     """Return the result of status() as sentences."""
     flushes = status["flushes"]
     return [
-        f"Memory of {status['user'] or 'everybody'}: {status['documents']} documents.",
+        f"Memory of {status['space'] or status['user'] or 'everybody'}: {status['documents']} documents.",
         f"Behind: {status['to_index']} in the index, {status['to_mirror']} files.",
         f"Conversations to note: {flushes['queued']} queued, {flushes['running']} running, "
         f"{flushes['failing']} failing; the oldest waits for {flushes['lag_seconds']} s. "
@@ -76,13 +78,17 @@ class Indexed(NamedTuple):
 
 
 def index_all(
-    user: User | None, *, force: bool = False, progress: Callable[[int, int], None] = lambda done, total: None
+    user: User | None,
+    space: Space | None = None,
+    *,
+    force: bool = False,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Indexed:
-    """Bring the index and the vectors of `user`, or of all people, up to date.
+    """Bring the index and the vectors of `space`, of `user`, or of all people, up to date.
 
     `force` indexes unchanged documents again; `progress` is called with (done, total) after each document.
     """
-    ids = list(documents_of(user).order_by("pk").values_list("pk", "path"))
+    ids = list(documents_of(user, space).order_by("pk").values_list("pk", "path"))
     waiting, failed = 0, []
     for number, (document_id, path) in enumerate(ids, 1):
         try:
@@ -127,7 +133,16 @@ def flushes_since(first: int, sessions: Iterable[ChatSession]) -> list[dict[str,
     ]
 
 
-def documents_of(user: User | None) -> MemoryDocumentQuerySet:
-    """Return the documents of the own space of `user`; all documents when `user` is None."""
+def documents_of(user: User | None, space: Space | None = None) -> MemoryDocumentQuerySet:
+    """Return the documents of `space`, or of the own space of `user`; all documents when both are None."""
     documents: MemoryDocumentQuerySet = MemoryDocument.objects.all()
+    if space is not None:
+        return documents.filter(space=space)
     return documents.filter(space=Space.objects.own_of(user)) if user else documents
+
+
+def _of(jobs: Any, user: User | None, space: Space | None) -> Any:
+    """Return those of `jobs` that write into `space`, or are of `user`; all when both are None."""
+    if space is not None:
+        return jobs.filter(space=space)
+    return jobs.visible_to(user) if user else jobs

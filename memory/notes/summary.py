@@ -12,6 +12,7 @@ from chat.models import Message
 from memory.index.transcripts import AUTHOR_NAMES
 from oneclaw import llm
 from oneclaw.llm.quoting import quoted, shortened
+from oneclaw.spend.calls import Payer
 from oneclaw.text import replace_unstorable
 
 # The answer of the model, in any case, when nothing is worth keeping.
@@ -43,7 +44,7 @@ class TranscriptEntry:
         return self.name or AUTHOR_NAMES[self.role]
 
 
-def summarise(said: Sequence[TranscriptEntry], day: dt.date, *, of_team: bool = False) -> str:
+def summarise(said: Sequence[TranscriptEntry], day: dt.date, payer: Payer, *, of_team: bool = False) -> str:
     """Return the notes of the fast model about `said`, a conversation of one person or `of_team`; "" when nothing is
     worth keeping. Raise ModelRequestError."""
     if not any(line.role == Message.Role.USER for line in said):
@@ -55,7 +56,7 @@ def summarise(said: Sequence[TranscriptEntry], day: dt.date, *, of_team: bool = 
         max_tokens=NOTES_MAX_TOKENS,
         thinks=False,
     )
-    return notes_of(llm.complete_sync(request))
+    return notes_of(llm.complete_sync(request, payer))
 
 
 def transcript(said: Sequence[TranscriptEntry]) -> str:

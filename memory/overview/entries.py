@@ -53,15 +53,12 @@ def newest_entries(overview: DocumentOverview) -> list[TopicEntries]:
     ]
 
 
-def newest_overview(document: MemoryDocument) -> DocumentOverview:
-    """Return the overview of `document` at its version, whose LISTS may be deferred.
-
-    Without a query when the document was read together with its overview (select_related), and that is up to date.
-    """
+def current_overview(document: MemoryDocument) -> DocumentOverview | None:
+    """Return the overview of `document`, which was read together with it (select_related); None when it is not of the
+    document's version."""
     known: DocumentOverview | None = getattr(document, "overview", None)
-    if known is not None and known.version == document.version and known.newest is not None:
-        return known
-    return overview_of(document)
+    is_current = known is not None and known.version == document.version and known.newest is not None
+    return known if is_current else None
 
 
 def entries_of(document: MemoryDocument) -> list[Entry]:
@@ -92,6 +89,7 @@ def overview_of(document: MemoryDocument) -> DocumentOverview:
     """Return the overview of `document` at its version, brought up to date and stored if it was not."""
     known = DocumentOverview.objects.filter(document=document).first()
     if known is not None and known.version == document.version and known.newest is not None:
+        known.document = document
         return known
     changes = list(
         document.revisions.order_by("number")

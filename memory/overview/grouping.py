@@ -14,7 +14,8 @@ from memory.models import DocumentOverview, MemoryDocument, Topic
 from memory.overview.entries import Entry, compile_newest, entries_of
 from oneclaw import llm
 from oneclaw.llm.quoting import quoted
-from oneclaw.models import clock
+from oneclaw.models import Spend, clock
+from oneclaw.spend.calls import Payer
 from oneclaw.tasks import hint
 
 # Entries that one request asks about, and the part of each that is sent.
@@ -47,7 +48,7 @@ def group(document_id: int) -> int:
 
     A failure of the model is logged: the local topics stay, and a later visit asks again.
     """
-    document = MemoryDocument.objects.present().filter(pk=document_id).first()
+    document = MemoryDocument.objects.present().filter(pk=document_id).select_related("space").first()
     if document is None:
         return 0
     entries = [entry for entry in entries_of(document) if not entry.is_by_model][-TASK_MAX_ENTRIES:]
@@ -73,8 +74,9 @@ def _asked(document: MemoryDocument, entries: list[Entry]) -> dict[int, Topic]:
         max_tokens=ANSWER_MAX_TOKENS,
         thinks=False,
     )
+    payer = Payer(Spend.Purpose.TOPICS, document.space.owner_id, space_id=document.space_id)
     found = {}
-    for number, name in ANSWER.findall(llm.complete_sync(request).lower()):
+    for number, name in ANSWER.findall(llm.complete_sync(request, payer).lower()):
         if 1 <= int(number) <= len(entries) and name in topics:
             found[entries[int(number) - 1].line] = Topic[name.upper()]
     return found

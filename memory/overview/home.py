@@ -1,7 +1,6 @@
 """Compile what the home page of a memory shows: the entries of MEMORY.md by topic, and where each comes from."""
 
 import datetime as dt
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,13 +10,13 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from memory.models import DocumentOverview, MemoryDocument, MemoryRevision, Review, Topic, content_hash
-from memory.overview.entries import LISTS, Entry, newest_entries
+from memory.overview.entries import LISTS, Entry, current_overview, newest_entries, overview_of
 from memory.policy.paths import CURATED
+from memory.text.list_marks import without_list_mark
 from oneclaw.models import Space, SpaceMember, User
 from oneclaw.models.spaces import make_own_space
 
 Source = MemoryRevision.Source
-LIST_MARK = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 
 
 @dataclass
@@ -122,15 +121,40 @@ def memories_of(user: User) -> Memories:
 
 
 def curated_of(space: Space) -> MemoryDocument | None:
-    """Return the curated memory of `space` with its overview, without the lists of that; None while there is none."""
-    found = space.documents.present().filter(path=CURATED).select_related("overview")
-    return found.defer(*(f"overview__{name}" for name in LISTS)).first()
+    """Return the curated memory of `space`; None while there is none."""
+    return space.documents.present().filter(path=CURATED).first()
 
 
-def topics_of(document: MemoryDocument, overview: DocumentOverview, user: User) -> list[ShownTopic]:
-    """Return the entries of `document` by topic, the newest first; topics without entries are left out."""
+def curated_overview(space: Space) -> DocumentOverview | None:
+    """Return the overview of the curated memory of `space` at its version, with its document; None while there is none.
+
+    Neither the lists of the overview nor the content of the document is read, unless the overview had to be made.
+    """
+    rows = space.documents.present().filter(path=CURATED).select_related("overview")
+    document = rows.defer("content", *(f"overview__{name}" for name in LISTS)).first()
+    if document is None:
+        return None
+    if known := current_overview(document):
+        return known
+    whole = curated_of(space)
+    return overview_of(whole) if whole else None
+
+
+def with_content(overview: DocumentOverview) -> DocumentOverview | None:
+    """Return `overview` with the content of its document, or that of a newer version if there is one by now; None when
+    the document was deleted."""
+    document = MemoryDocument.objects.present().filter(pk=overview.pk).first()
+    if document is None or document.version != overview.version:
+        return overview_of(document) if document else None
+    overview.document = document
+    return overview
+
+
+def topics_of(overview: DocumentOverview, user: User) -> list[ShownTopic]:
+    """Return the entries of the document of `overview` by topic, the newest first; topics without entries are left
+    out."""
     topics = newest_entries(overview)
-    shown = iter(shown_entries(document, [entry for topic in topics for entry in topic.newest], user))
+    shown = iter(shown_entries(overview.document, [entry for topic in topics for entry in topic.newest], user))
     return [ShownTopic(topic.topic, [next(shown) for _ in topic.newest], topic.count) for topic in topics]
 
 
@@ -142,7 +166,7 @@ def shown_entries(document: MemoryDocument, entries: Iterable[Entry], user: User
     for entry in entries:
         source = "\n".join(lines[entry.line - 1 : entry.last_line])
         origin = origins.get(entry.revision, ("", "", "", ""))
-        found.append(ShownEntry(entry, source, LIST_MARK.sub("", source, count=1), *origin))
+        found.append(ShownEntry(entry, source, without_list_mark(source), *origin))
     _add_confirmations(document, found, user)
     return found
 

@@ -1,7 +1,7 @@
 """Render the rows of entries. Those of a page differ only by their texts, which are filled into a row of each kind."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,7 +14,7 @@ from django.utils.translation import get_language
 from memory.models import MemoryDocument
 from memory.overview.home import ShownEntry
 
-# A placeholder of a text in a row that is rendered once. All are filled in one pass, so that none is sought in texts.
+# A placeholder of a text in a row that is rendered once. The row is split there, so that none is sought in texts.
 SLOT = re.compile(r"-slot-([a-z_]+)-")
 TEXTS = ("key", "url", "query", "number", "text", "said_by", "conversation", "moment", "day", "confirmed")
 
@@ -44,16 +44,20 @@ class RowsOf:
 def rows_html(entries: Iterable[ShownEntry], of: RowsOf, said: str = "") -> SafeString:
     """Return the rows of `entries`, the first with the sentence `said`."""
     shared, found = of.context, list[str]()
+    own = [name for name in TEXTS if name not in shared]
+    escaped = {name: escape(text) for name, text in shared.items()}
     for shown in entries:
-        texts = shared | {name: getattr(shown, name) for name in TEXTS if name not in shared}
         if shown.marks or said:
+            texts = shared | {name: getattr(shown, name) for name in own}
             context = {"row": texts, "marks": shown.marks, "said": said}
             found.append(render_to_string("memory/_entry.html", context | _rights(of)))
             said = ""
         else:
             has = bool(shown.conversation), bool(shown.confirmed)
-            row = plain_row(*has, of.may_write, of.may_forget, of.may_propose, get_language())
-            found.append(_filled(row, texts))
+            parts = plain_row(*has, of.may_write, of.may_forget, of.may_propose, get_language())
+            texts = escaped | {name: escape(getattr(shown, name)) for name in own}
+            # Every other part is the name of a slot.
+            found += [texts[part] if number % 2 else part for number, part in enumerate(parts)]
     return mark_safe("".join(found))  # noqa: S308 - templates, and texts that are escaped
 
 
@@ -65,17 +69,13 @@ def plain_row(
     may_forget: bool,
     may_propose: bool,
     language: str | None,
-) -> str:
-    """Return the row of an entry about which nothing waits, with slots in place of its texts."""
+) -> list[str]:
+    """Return the row of an entry about which nothing waits: its parts, and between them the names of its texts."""
     row = {name: f"-slot-{name}-" for name in TEXTS}
     row |= {} if has_conversation else {"conversation": ""}
     row |= {} if has_confirmed else {"confirmed": ""}
     rights = {"may_write": may_write, "may_forget": may_forget, "may_propose": may_propose}
-    return render_to_string("memory/_entry.html", {"row": row, **rights})
-
-
-def _filled(row: str, texts: Mapping[str, str]) -> str:
-    return SLOT.sub(lambda slot: escape(texts[slot[1]]), row)
+    return SLOT.split(render_to_string("memory/_entry.html", {"row": row, **rights}))
 
 
 def _rights(of: RowsOf) -> dict[str, bool]:

@@ -7,6 +7,8 @@ from django.db import connection
 
 from memory.index.embeddings import embedder
 from memory.index.models import current_model_id
+from memory.models import DocumentOverview
+from memory.overview.entries import newest_entries
 from memory.text.index_format import text_key
 from oneclaw.jobs import OPEN_STATUSES
 from oneclaw.models import Space, User
@@ -39,7 +41,21 @@ SELECT count(*) FILTER (WHERE document.path LIKE 'memory/%%') AS logs,
                          AND (proposal.state = 'waiting' AND member.role <> 'reader'
                               OR proposal.state = 'declined' AND proposal.heard_at IS NULL
                                  AND proposal.author_id = %(user)s)) AS has_waiting,
-       EXISTS (SELECT FROM memory_labrun WHERE space_id = %(space)s) AS has_lab_runs
+       EXISTS (SELECT FROM memory_labrun WHERE space_id = %(space)s) AS has_lab_runs,
+       EXISTS (SELECT FROM oneclaw_auditevent event
+                WHERE event.person = %(user)s AND event.kind LIKE 'memory.%%'
+                  AND event.at > now() - interval '30 days') AS was_opened,
+       hashtextextended(concat_ws('|',
+           (SELECT string_agg(concat_ws(' ', revision.number, revision.message_id, message.session_id, message.seq,
+                                        author.first_name, author.last_name, author.email,
+                                        second.first_name, second.last_name, second.email), ',' ORDER BY number)
+              FROM memory_memoryrevision revision
+                   LEFT JOIN chat_message message ON message.id = revision.message_id
+                   LEFT JOIN oneclaw_user author ON author.id = revision.author_id
+                   LEFT JOIN oneclaw_user second ON second.id = revision.approved_by_id
+             WHERE revision.document_id = %(document)s AND revision.number = ANY(%(revisions)s)),
+           (SELECT concat_ws(' ', count(*), max(answered_at)) FROM memory_review
+             WHERE document_id = %(document)s AND answered_at IS NOT NULL)), 0) AS origins
   FROM memory_memorydocument document LEFT JOIN memory_documentindex index ON index.document_id = document.id
  WHERE document.space_id = %(space)s AND document.deleted_at IS NULL
 """
@@ -63,17 +79,26 @@ class MemoryState:
     has_waiting: bool
     # Whether golden questions were ever run (memory/lab/golden.py).
     has_lab_runs: bool
+    # Whether an admin has opened the person's own memory in the last 30 days (memory/policy/curation.py).
+    was_opened: bool
+    # A number that differs when the newest entries come from elsewhere, or are confirmed, for the cache of their rows.
+    origins: int
 
 
-def state_of(space: Space, user: User) -> MemoryState:
-    """Return the state of `space`, which the caller has read for its member `user`."""
-    model = embedder()
+def state_of(space: Space, user: User, overview: DocumentOverview | None = None) -> MemoryState:
+    """Return the state of `space`, which the caller has read for its member `user`.
+
+    `overview` is that of its curated memory, for `origins`.
+    """
+    model, topics = embedder(), newest_entries(overview) if overview else []
     values: dict[str, Any] = {
         "space": space.pk,
         "user": user.pk,
         "open": list(OPEN_STATUSES),
         "model": current_model_id(model) if model else None,
         "model_name": text_key(model.name) if model else None,
+        "document": overview and overview.pk,
+        "revisions": [entry.revision for topic in topics for entry in topic.newest],
     }
     with connection.cursor() as cursor:
         cursor.execute(STATE, values)

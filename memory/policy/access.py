@@ -6,6 +6,7 @@ writes that space alone, for every member: nothing of a person.
 """
 
 import uuid
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -161,12 +162,22 @@ def sources_for(user: User) -> Sources:
 
 
 def lock_session(session_id: uuid.UUID) -> ChatSession | None:
-    """Lock the row of the session and return it; None when it is deleted or its mode does not write memory.
+    """Lock the row of the session and return it; None when it is deleted, or none that notes are made of.
 
     Must be called in a transaction.
     """
-    kept = ChatSession.objects.filter(pk=session_id, mode=ChatSession.Mode.AGENT, deleted_at=None)
-    return kept.select_related("owner", "space").select_for_update(of=("self",), no_key=True).first()
+    return next(iter(lock_sessions([session_id])), None)
+
+
+def lock_sessions(session_ids: Iterable[uuid.UUID]) -> list[ChatSession]:
+    """Lock the rows of these sessions and return them, without those that are deleted, that are of a scheduled turn, or
+    whose mode does not write memory.
+
+    Must be called in a transaction. All callers lock in the same order, so that none waits for another in a circle.
+    """
+    kept = ChatSession.objects.filter(pk__in=list(session_ids), mode=ChatSession.Mode.AGENT, deleted_at=None)
+    kept = kept.exclude(kind=ChatSession.Kind.BEAT).select_related("owner", "agent", "space")
+    return list(kept.select_for_update(of=("self",), no_key=True).order_by("pk"))
 
 
 def may_read(session: ChatSession) -> bool:
@@ -209,18 +220,29 @@ def persons_space(user: User) -> Space:
 
 
 def _persons_space(user: User) -> Space:
-    """Return the own space of `user`, with `has_notes` (whether it has documents besides the workspace files and
-    skills) and `has_skills`. What `user` chose of the switches is read by the same statement."""
+    return _read_own_spaces([user]).get(user.pk) or Space.objects.own_of(user)
+
+
+def read_own_spaces(users: Collection[User]) -> None:
+    """Read the own spaces of `users` and what they chose of the switches by one statement, and keep both until the end
+    of `reading`."""
+    for user_id, space in _read_own_spaces(users).items():
+        keep(("own space", user_id), space)
+
+
+def _read_own_spaces(users: Collection[User]) -> dict[int, Space]:
+    """Return the own spaces of `users` by person, each with `has_notes` (whether it has documents besides the workspace
+    files and skills) and `has_skills`. What they chose of the switches is read by the same statement."""
     choices = switches.newest_choices(OuterRef("owner")).values(choice=JSONObject(switch="switch", on="on"))
     documents = MemoryDocument.objects.present().filter(space=OuterRef("pk"))
     skills = documents.filter(path__startswith=f"{SKILLS}/")
     notes = documents.exclude(path__in=WORKSPACE_FILES).exclude(path__startswith=f"{SKILLS}/")
-    spaces = Space.objects.filter(owner=user, kind=Space.Kind.OWN)
-    space = spaces.annotate(choices=ArraySubquery(choices), has_notes=Exists(notes), has_skills=Exists(skills)).first()
-    if space is None:
-        return Space.objects.own_of(user)
-    keep(switches.kept_as(user), {each["switch"]: each["on"] for each in space.choices})
-    return space
+    spaces = Space.objects.filter(owner__in=users, kind=Space.Kind.OWN)
+    found: dict[int, Space] = {}
+    for space in spaces.annotate(choices=ArraySubquery(choices), has_notes=Exists(notes), has_skills=Exists(skills)):
+        keep(switches.kept_as(space.owner_id), {each["switch"]: each["on"] for each in space.choices})
+        found[space.owner_id] = space
+    return found
 
 
 def shared_space(session: ChatSession) -> Space | None:

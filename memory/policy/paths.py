@@ -16,7 +16,7 @@ CURATED = "MEMORY.md"
 # Its name in the folders of other programs, used while there is no CURATED.
 CURATED_ALTERNATIVE = "memory.md"
 RECENT_NAME = "Recent Conversations.md"
-# What the person has written about themselves, and about how to answer (memory/views/instructions.py).
+# What the person has written about themselves, and about how to answer (memory/views/settings/instructions.py).
 INSTRUCTIONS = "USER.md"
 # How the assistant works, and what it looks through by itself from time to time (docs/sessions.md).
 AGENTS = "AGENTS.md"

@@ -42,7 +42,7 @@ def server_setting(switch: SwitchChoice.Switch) -> str:
 
 def states(user: User) -> list[SwitchState]:
     """Return every switch of `user`, in the order in which a page shows them."""
-    chosen = once(kept_as(user), lambda: dict(newest_choices(user.pk).values_list("switch", "on")))
+    chosen = once(kept_as(user.pk), lambda: dict(newest_choices(user.pk).values_list("switch", "on")))
     found = []
     for switch in Switch:
         value = server_setting(switch)
@@ -56,9 +56,9 @@ def newest_choices(user_id: int | OuterRef) -> QuerySet[SwitchChoice]:
     return SwitchChoice.objects.filter(user=user_id).order_by("switch", "-pk").distinct("switch")
 
 
-def kept_as(user: User) -> tuple[str, int]:
-    """Return the key under which `once` keeps {switch: whether it is on} of the choices of `user`."""
-    return "switches", user.pk
+def kept_as(user_id: int) -> tuple[str, int]:
+    """Return the key under which `once` keeps {switch: whether it is on} of the person's choices."""
+    return "switches", user_id
 
 
 def on_for(user: User) -> frozenset[str]:

@@ -43,7 +43,8 @@ from memory.search.statements import (
 )
 from memory.text.index_format import LAYOUT_VERSION
 from memory.text.languages import LANGUAGE_NAMES
-from oneclaw.models import Space
+from oneclaw.models import Space, Spend
+from oneclaw.spend.calls import Payer
 from oneclaw.text import replace_unstorable
 
 # The parameters of a statement by name.
@@ -95,7 +96,7 @@ class HybridSearchManager:
             return []
         # A shell passes bytes that are not Unicode as lone surrogates.
         query, model = replace_unstorable(query.strip()[:QUERY_READ_MAX_CHARS]), embedder()
-        asked = QuestionVector.by(model, query)
+        asked = QuestionVector.by(model, query, self._payer())
         found, cosines, said = self._read(asked)
         corpus = found.corpus
         if not len(corpus):
@@ -169,6 +170,10 @@ class HybridSearchManager:
             if (held := [lines[at] for at in range(run.first, run.last + 1) if at in lines])
             and len(held) == run.last + 1 - run.first
         ]
+
+    def _payer(self) -> Payer:
+        asked_by = self.sources.asked_by or self.sources.transcripts_of
+        return Payer(Spend.Purpose.EMBEDDING, asked_by.pk if asked_by else None, space_id=self.spaces[0])
 
     def _read(self, asked: "QuestionVector") -> tuple[SearchData, NDArray[np.void], list[Opinion]]:
         """Return the current corpus, the keys and cosines of all vectors unless there are too many, and what the person
@@ -289,9 +294,9 @@ class QuestionVector:
     vector: NDArray[np.float32] | None
 
     @classmethod
-    def by(cls, model: Embedder | None, query: str) -> "QuestionVector":
+    def by(cls, model: Embedder | None, query: str, payer: Payer) -> "QuestionVector":
         """Embed `query` by `model`, or return a value without a vector if the model does not answer."""
-        vector = vectors.question_vector(model, without_names(query)) if model is not None else None
+        vector = vectors.question_vector(model, without_names(query), payer) if model is not None else None
         if model is None:
             return cls(0, None)
         # Without an answer, the dimensions that this process saw last.

@@ -20,6 +20,7 @@ from memory.search.query import ParsedQuestion
 from memory.skills.catalogue import Skill
 from memory.text.languages import language_of
 from memory.text.terms import terms_of
+from oneclaw.spend.calls import Payer
 from oneclaw.text import replace_unstorable
 
 logger = logging.getLogger(__name__)
@@ -32,12 +33,12 @@ UNRELATED_COSINE, RELATED_COSINE = 0.25, 0.55
 KEPT_VECTORS = 2_000
 
 
-def chosen(skills: Sequence[Skill], message: str, today: dt.date) -> list[Skill]:
+def chosen(skills: Sequence[Skill], message: str, today: dt.date, payer: Payer) -> list[Skill]:
     """Return at most SKILLS_CANDIDATES of `skills` that fit `message`, the best first."""
     text = replace_unstorable(" ".join(message[:MESSAGE_MAX_CHARS].split()))
     if not text or not skills:
         return []
-    scores = scores_of([description_of(skill) for skill in skills], text, today)
+    scores = scores_of([description_of(skill) for skill in skills], text, today, payer)
     return best(skills, scores, settings.SKILLS_CANDIDATES, settings.SEARCH_FLOOR)
 
 
@@ -52,10 +53,10 @@ def description_of(skill: Skill) -> str:
     return f"{skill.folder.replace('-', ' ')}: {skill.parsed.description}"
 
 
-def scores_of(texts: Sequence[str], message: str, today: dt.date) -> list[float]:
+def scores_of(texts: Sequence[str], message: str, today: dt.date, payer: Payer) -> list[float]:
     """Return from 0 to 1 how well each of `texts` fits `message`; by words alone when no embedding model answers."""
     covered = coverages(texts, message, today)
-    near = nearnesses(texts, message)
+    near = nearnesses(texts, message, payer)
     if near is None:
         return covered
     return [weighted(each_near, each_covered) for each_near, each_covered in zip(near, covered, strict=True)]
@@ -82,14 +83,14 @@ def coverages(texts: Sequence[str], message: str, today: dt.date) -> list[float]
     return found
 
 
-def nearnesses(texts: Sequence[str], message: str) -> list[float] | None:
+def nearnesses(texts: Sequence[str], message: str, payer: Payer) -> list[float] | None:
     """Return for each of `texts` how near its vector is to that of `message`, from 0 to 1; None without a model."""
     try:
         model = embedder()
         if model is None:
             return None
-        vectors = _vectors(model, texts)
-        asked = model.embed_question(message)
+        vectors = _vectors(model, texts, payer)
+        asked = model.embed_question(message, payer)
     except (EmbeddingError, ImproperlyConfigured, OSError) as error:
         logger.warning("Skills are chosen by their words alone: %s", error)
         return None
@@ -105,16 +106,16 @@ def nearnesses(texts: Sequence[str], message: str) -> list[float] | None:
 _kept: dict[tuple[str, str], NDArray[np.float32]] = {}
 
 
-def _vectors(model: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
+def _vectors(model: Embedder, texts: Sequence[str], payer: Payer) -> NDArray[np.float32]:
     """Return the vectors of `texts` by `model`, which embeds only those that it has not embedded before."""
     known = {text: _kept[model.name, text] for text in texts if (model.name, text) in _kept}
     if missing := [text for text in dict.fromkeys(texts) if text not in known]:
-        known |= dict(zip(missing, model.embed(missing), strict=True))
+        known |= dict(zip(missing, model.embed(missing, payer), strict=True))
         if len(_kept) + len(missing) > KEPT_VECTORS:
             _kept.clear()
         _kept.update({(model.name, text): known[text] for text in missing})
     if len({len(vector) for vector in known.values()}) > 1:
         # The server has another model under the same name.
         _kept.clear()
-        return model.embed(texts)
+        return model.embed(texts, payer)
     return np.array([known[text] for text in texts])

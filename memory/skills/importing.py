@@ -1,4 +1,4 @@
-"""Import skills from a zip file or a folder into a person's own space.
+"""Import skills from a zip file or a folder into a person's own space, or into a shared one that they may write.
 
 Everything is checked before anything is written, and written in one transaction. An imported skill waits for a yes.
 """
@@ -62,12 +62,15 @@ class ReadSkills:
     skipped: list[str]
 
 
-def import_zip(user: User, name: str, data: bytes, *, replaces: bool = False) -> ImportedSkills:
-    """Import the skills of the zip file `data`, named `name`. Raise SkillImportError.
+def import_zip(
+    user: User, name: str, data: bytes, *, space: Space | None = None, replaces: bool = False
+) -> ImportedSkills:
+    """Import the skills of the zip file `data`, named `name`, into `space`, which the caller has checked that they may
+    write, or into their own one. Raise SkillImportError.
 
     A skill that is there already is written anew only with `replaces`; its other files are deleted then.
     """
-    return store(user, name, skills_in(files_of_zip(data)), replaces=replaces)
+    return store(user, name, skills_in(files_of_zip(data)), space=space, replaces=replaces)
 
 
 def import_folder(user: User, folder: Path, *, replaces: bool = False) -> ImportedSkills:
@@ -76,9 +79,15 @@ def import_folder(user: User, folder: Path, *, replaces: bool = False) -> Import
 
 
 def import_uploaded(
-    user: User, name: str, files: Iterable[tuple[str, bytes]], *, replaces: bool = False
+    user: User,
+    name: str,
+    files: Iterable[tuple[str, bytes]],
+    *,
+    space: Space | None = None,
+    replaces: bool = False,
 ) -> ImportedSkills:
-    """Import the skills of the (path, content) pairs of a folder that a browser has sent. Raise SkillImportError."""
+    """Import the skills of the (path, content) pairs of a folder that a browser has sent, as import_zip does. Raise
+    SkillImportError."""
     found: dict[str, bytes] = {}
     left = UNPACKED_MAX_BYTES
     for number, (path, content) in enumerate(files, 1):
@@ -88,7 +97,7 @@ def import_uploaded(
         if number > IMPORT_MAX_FILES:
             raise SkillImportError(_("There are more than %(most)s files in it."), most=IMPORT_MAX_FILES)
         add_file(found, path, content)
-    return store(user, name, skills_in(found), replaces=replaces)
+    return store(user, name, skills_in(found), space=space, replaces=replaces)
 
 
 def files_of_zip(data: bytes) -> dict[str, bytes]:
@@ -175,10 +184,12 @@ def skills_in(files: Mapping[str, bytes]) -> ReadSkills:
 
 
 @transaction.atomic
-def store(user: User, name: str, read: ReadSkills, *, replaces: bool = False) -> ImportedSkills:
-    """Write skills that were read into the own space of `user`. Raise SkillImportError when one is there already,
-    without `replaces`."""
-    space = Space.objects.own_of(user)
+def store(
+    user: User, name: str, read: ReadSkills, *, space: Space | None = None, replaces: bool = False
+) -> ImportedSkills:
+    """Write skills that were read into `space`, or into the own one of `user`. Raise SkillImportError when one is there
+    already, without `replaces`."""
+    space = space or Space.objects.own_of(user)
     author = Author(Source.IMPORT, user, reason=Reason("change.skill_imported", {"name": shown(name)}))
     for folder, texts in sorted(read.skills.items()):
         hold(f"skill {space.pk} {folder}")

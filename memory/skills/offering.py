@@ -11,6 +11,7 @@ from django.conf import settings
 from django.template.loader import get_template
 
 from chat.context import per_message
+from chat.conversations.payers import payer_of
 from chat.extensions import ContextItem, Mention
 from chat.models import ChatSession, Message
 from memory.skills.approval import usable_skills
@@ -18,6 +19,7 @@ from memory.skills.catalogue import Skill, may_have_skills
 from memory.skills.choosing import chosen
 from memory.skills.limits import READ_MAX_CHARS
 from oneclaw.llm.quoting import quoted
+from oneclaw.models import Spend
 
 # The name of the extension under which the chat stores the pieces.
 EXTENSION = "memory"
@@ -53,7 +55,8 @@ def message_skills(session: ChatSession, message: Message) -> list[ContextItem]:
     skills = offered_skills(session)
     if len(skills) <= settings.SKILLS_IN_PROMPT or not can_read_skills(session):
         return found
-    candidates = chosen(skills, message.text, session.owner.day())
+    payer = payer_of(session, Spend.Purpose.EMBEDDING, is_in_turn=True)
+    candidates = chosen(skills, message.text, session.owner.day(), payer)
     if not candidates:
         return found
     known = {*listed_before(session, message), *(item["path"] for item in found)}

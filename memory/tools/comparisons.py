@@ -17,7 +17,9 @@ from memory.notes.claims import error_text
 from memory.prompt.recall import SEARCH_ERRORS
 from memory.tools import contradictions, decisions
 from oneclaw.jobs import ClaimLostError
-from oneclaw.llm.failures import ModelRequestError
+from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
+from oneclaw.models import Spend
+from oneclaw.spend.calls import Payer
 from oneclaw.tasks import hint
 
 logger = logging.getLogger(__name__)
@@ -56,6 +58,9 @@ def run(comparison_id: int) -> float | None:
         _compare(job)
     except ClaimLostError:
         logger.warning("Comparison %s was claimed by another worker.", comparison_id)
+    except BudgetUsedUpError as refusal:
+        with suppress(ClaimLostError):
+            job.wait(refusal.wait_seconds, error_text(refusal))
     except (ModelRequestError, *SEARCH_ERRORS) as error:
         level = logging.WARNING if isinstance(error, ModelRequestError) else logging.ERROR
         logger.log(level, "Comparison %s failed.", comparison_id, exc_info=level == logging.ERROR)
@@ -81,7 +86,9 @@ def _compare(job: Comparison) -> None:
     if decisions.has_lines(saved, document.content):
         with job.heartbeats():
             newer = _lines_saved_since(revision)
-            found = contradictions.find(revision.space, document.path, saved, job.owner.day(), newer)
+            session_id = revision.message.session_id if revision.message else None
+            payer = Payer(Spend.Purpose.CONTRADICTIONS, job.owner_id, session_id, revision.space_id)
+            found = contradictions.find(revision.space, document.path, saved, job.owner.day(), payer, newer)
     with transaction.atomic():
         # Under the claim, so that another worker's questions are not doubled.
         job.heartbeat()

@@ -13,6 +13,7 @@ from memory.search.manager import HybridSearchManager
 from oneclaw import llm
 from oneclaw.llm.quoting import quoted
 from oneclaw.models import Space
+from oneclaw.spend.calls import Payer
 
 # Lines about the same subject that the model compares with the new one, and the text of each.
 COMPARED_MAX_LINES = 5
@@ -30,7 +31,9 @@ class Contradicted:
     text: str
 
 
-def find(space: Space, path: str, content: str, today: dt.date, newer: Set[str] = frozenset()) -> list[Contradicted]:
+def find(
+    space: Space, path: str, content: str, today: dt.date, payer: Payer, newer: Set[str] = frozenset()
+) -> list[Contradicted]:
     """Return the lines of the document at `path` that `content`, which is already saved there, contradicts.
 
     The lines `newer`, which were saved after it, do not count: they are compared with it. Return none when the setting
@@ -51,11 +54,11 @@ def find(space: Space, path: str, content: str, today: dt.date, newer: Set[str] 
     ][:COMPARED_MAX_LINES]
     if not lines:
         return []
-    numbers = _asked(content, lines)
+    numbers = _asked(content, lines, payer)
     return [line for number, line in enumerate(lines, 1) if number in numbers]
 
 
-def _asked(content: str, lines: list[Contradicted]) -> set[int]:
+def _asked(content: str, lines: list[Contradicted], payer: Payer) -> set[int]:
     numbered = "\n".join(f"{number}. {' '.join(line.text.split())}" for number, line in enumerate(lines, 1))
     asked = f"{quoted('new_line', content[:1000])}\n\n{quoted('known_lines', numbered)}\n\nAnswer with numbers or NONE."
     request = llm.Request(
@@ -65,6 +68,6 @@ def _asked(content: str, lines: list[Contradicted]) -> set[int]:
         max_tokens=ANSWER_MAX_TOKENS,
         thinks=False,
     )
-    answer = llm.complete_sync(request).strip()
+    answer = llm.complete_sync(request, payer).strip()
     # Anything but numbers counts as NONE.
     return {int(number) for number in re.findall(r"\d+", answer)} if re.fullmatch(r"[\d\s,.;]+", answer) else set()

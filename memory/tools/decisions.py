@@ -17,6 +17,7 @@ from memory.documents import undo, write
 from memory.documents.write import Author, DocumentError, Replace, Source
 from memory.models import Decision, MemoryDocument, MemoryRevision, content_hash
 from memory.policy.secrets import masked, may_be_kept, secrets_in
+from memory.text.list_marks import without_list_marks
 from memory.tools.calls import call_of
 from memory.tools.contradictions import Contradicted
 from oneclaw.models import User
@@ -61,6 +62,16 @@ class PendingDecision:
     new: str
     choices: Sequence[Choice]
     others: list["PendingDecision"] = field(default_factory=list)
+
+    @property
+    def old_words(self) -> str:
+        """Return the older lines without the marks of a list."""
+        return without_list_marks(self.old)
+
+    @property
+    def new_words(self) -> str:
+        """Return the new lines without the marks of a list."""
+        return without_list_marks(self.new)
 
 
 def ask_about_secret(revision: MemoryRevision) -> None:

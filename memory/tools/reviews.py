@@ -20,6 +20,7 @@ from memory.documents.write import Author, Source
 from memory.models import Decision, MemoryDocument, Review, content_hash
 from memory.policy import switches
 from memory.policy.paths import CURATED
+from memory.text.list_marks import without_list_mark
 from memory.text.plans import passed_day
 from memory.tools.superseded import superseded_lines
 from oneclaw.locks import hold
@@ -45,6 +46,16 @@ class PendingReview:
     newer: str = ""
     newer_line: int = 0
     newer_document: MemoryDocument | None = None
+
+    @property
+    def words(self) -> str:
+        """Return the line without the mark of a list."""
+        return without_list_mark(self.text)
+
+    @property
+    def newer_words(self) -> str:
+        """Return the newer line without the mark of a list; empty without one."""
+        return without_list_mark(self.newer)
 
     @property
     def url(self) -> str:

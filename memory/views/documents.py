@@ -20,7 +20,8 @@ from memory.policy.paths import is_in_skill
 from memory.prompt.context import CutFile, cut_files
 from memory.skills.catalogue import source_in
 from memory.transfer.archive import export_archive
-from oneclaw.models import Space
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, Space
 from oneclaw.people.requests import SignedInRequest
 
 # Documents on a page of the list, and changes on a page of the history.
@@ -80,6 +81,7 @@ def document(request: SignedInRequest, document_id: int) -> HttpResponse:
 def export(request: SignedInRequest) -> HttpResponse:
     """Return the own memory of the person, and that of their agents, as a zip file."""
     content = export_archive(request.user)
+    record(AuditKind.EXPORTED, actor=request.user, of="memory")
     name = f"memory-{request.user.day()}.zip"
     return HttpResponse(
         content,

@@ -6,14 +6,16 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
 from memory.index.vectors import notice
 from memory.lab import golden
-from memory.models import MemoryDocument, Proposal, Topic
-from memory.overview import days, grouping, home
-from memory.overview.entries import entry_at, newest_by_topic, newest_overview, overview_of
+from memory.models import DocumentOverview, MemoryDocument, Proposal, Topic
+from memory.overview import days, grouping, home, kept
+from memory.overview.entries import entry_at, newest_by_topic, overview_of
 from memory.overview.home import Memories, ShownEntry
 from memory.overview.rows import RowsOf, rows_html
 from memory.overview.state import state_of
@@ -36,21 +38,18 @@ def home_page(request: SignedInRequest) -> HttpResponse:
         return redirect(reverse("memory_search", query={"q": query}))
     memories = home.memories_of(request.user)
     space = chosen_space(request, memories)
-    document = home.curated_of(space)
-    state = state_of(space, request.user)
-    may_change = memories.may_edit_curated(space)
-    may_erase = memories.owns(space) or (request.user.is_staff and may_forget(request.user, space))
-    topics = []
-    if document is not None:
-        overview = newest_overview(document)
+    overview = home.curated_overview(space)
+    state = state_of(space, request.user, overview)
+    topics = SafeString()
+    if overview is not None:
         grouping.group_soon(overview)
-        topics = home.topics_of(document, overview, request.user)
-        if state.has_waiting:
-            mark(request, document, [shown for topic in topics for shown in topic.shown])
+        may_erase = memories.owns(space) or (request.user.is_staff and may_forget(request.user, space))
         may_propose = space.is_private and memories.has_shared
-        of = RowsOf(document, request.get_full_path(), may_change, may_erase, may_propose)
-        for topic in topics:
-            topic.rows = rows_html(topic.shown, of)
+        rights = memories.may_edit_curated(space), may_erase, may_propose
+        key = kept.key_of(overview, state, request.user, request.get_full_path(), *rights)
+        # What waits about the entries changes by itself.
+        made = partial(topics_html, request, space, overview, rights, has_marks=state.has_waiting)
+        topics = made() if state.has_waiting else kept.html(key, made)
     today = request.user.day()
     context = {
         "space": space,
@@ -63,7 +62,7 @@ def home_page(request: SignedInRequest) -> HttpResponse:
         "waiting": waiting_items(request.user) if state.has_waiting else None,
         "drop": golden.drop(space) if state.has_lab_runs else None,
         "notice": notice(MemoryDocument.objects.filter(space=space)) if state.has_notice else "",
-        "document": document,
+        "document": overview and overview.document,
     }
     if not space.is_private:
         context |= proposed_in(request, space)
@@ -79,6 +78,26 @@ def proposed_in(request: SignedInRequest, space: Space) -> dict[str, Any]:
         "needs_nobody": writes_directly(request.user, space),
         "here": request.get_full_path(),
     }
+
+
+def topics_html(
+    request: SignedInRequest,
+    space: Space,
+    overview: DocumentOverview,
+    rights: tuple[bool, bool, bool],
+    *,
+    has_marks: bool,
+) -> SafeString:
+    """Return the sections of the topics of `overview`, with what waits about their entries if `has_marks`."""
+    whole = home.with_content(overview)
+    if whole is None:
+        return SafeString()
+    topics, of = home.topics_of(whole, request.user), RowsOf(whole.document, request.get_full_path(), *rights)
+    if has_marks:
+        mark(request, whole.document, [shown for topic in topics for shown in topic.shown])
+    for topic in topics:
+        topic.rows = rows_html(topic.shown, of)
+    return render_to_string("memory/_topics.html", {"topics": topics, "space": space})
 
 
 @require_GET

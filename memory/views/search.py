@@ -27,7 +27,7 @@ from memory.search.typos import corrected
 from memory.views.forgetting import parsed_number
 from oneclaw.models import Space, User
 from oneclaw.people.requests import SignedInRequest
-from oneclaw.web.rate_limit import TooManyRequestsError, searches
+from oneclaw.web.rate_limit import TooManyRequestsError, searching
 
 KINDS = {
     "saved": _("Saved"),
@@ -94,17 +94,15 @@ def search_page(request: SignedInRequest) -> HttpResponse:
     context: dict[str, Any] = {"query": query, "filters": filters, "kinds": KINDS}
     if query.strip():
         try:
-            searches.take(request.user.pk)
+            with searching(request.user.pk):
+                spaces = _spaces(request.user, filters)
+                other = query if "exactly" in request.GET else corrected(query, spaces)
+                results = search_results(request.user, other, filters)
         except TooManyRequestsError as refusal:
             response = _rendered(request, context | {"refusal": refusal.sentence}, status=429)
-            response["Retry-After"] = str(refusal.retry_after_seconds)
+            response["Retry-After"] = str(refusal.retry_after)
             return response
-        spaces = _spaces(request.user, filters)
-        other = query if "exactly" in request.GET else corrected(query, spaces)
-        context |= {
-            "results": search_results(request.user, other, filters),
-            "corrected": other if other != query else "",
-        }
+        context |= {"results": results, "corrected": other if other != query else ""}
     return _rendered(request, context)
 
 

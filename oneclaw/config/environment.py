@@ -7,6 +7,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import dataclass
 from importlib.util import find_spec
 from ipaddress import ip_network
 from pathlib import Path
@@ -239,3 +240,38 @@ def postgres(name: str) -> dict | None:
         "PORT": parts.port or 5432,
         "OPTIONS": options,
     }
+
+
+@dataclass(frozen=True)
+class MailServer:
+    """Where and how mail is handed over."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+    starttls: bool
+    ssl: bool
+
+
+def mail_server(name: str) -> MailServer | None:
+    """Return the variable `name` as a mail server; None when not set.
+
+    It has the form `smtp://user:password@host:587`, which begins TLS after connecting, or `smtps://…:465`, which
+    connects by TLS. `?tls=no` turns TLS off.
+    """
+    value = address(name, ["smtp", "smtps"])
+    if not value:
+        return None
+    parts = urlsplit(value)
+    if not parts.hostname:
+        raise ImproperlyConfigured(f"{name} names no host: write it like smtp://user:password@mail.example.org:587.")
+    ssl = parts.scheme == "smtps"
+    return MailServer(
+        host=parts.hostname,
+        port=parts.port or (465 if ssl else 587),
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+        starttls=not ssl and parts.query != "tls=no",
+        ssl=ssl,
+    )

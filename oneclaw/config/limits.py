@@ -10,6 +10,11 @@ PERSON_TURNS = environment.whole("ONECLAW_PERSON_TURNS", 4, 1, 1000)
 UPSTREAM_STREAMS = environment.whole("ONECLAW_UPSTREAM_STREAMS", 200, 1, 900)
 # Requests to the HTTP API, and searches, of one person in a minute, in each web process; 0: no limit.
 API_REQUESTS_PER_MINUTE = environment.whole("ONECLAW_API_REQUESTS_PER_MINUTE", 600, 0, 1_000_000)
+# Messages that one person may send, and files that they may upload, in a minute, in each web process; 0: no limit.
+MESSAGES_PER_MINUTE = environment.whole("ONECLAW_MESSAGES_PER_MINUTE", 60, 0, 1_000_000)
+UPLOADS_PER_MINUTE = environment.whole("ONECLAW_UPLOADS_PER_MINUTE", 60, 0, 1_000_000)
+# Searches of one person that may run at once in a web process; further ones are refused.
+PERSON_SEARCHES = environment.whole("ONECLAW_PERSON_SEARCHES", 4, 1, 1000)
 SEARCHES_PER_MINUTE = environment.whole("ONECLAW_SEARCHES_PER_MINUTE", 120, 0, 1_000_000)
 # How deep a sub-session may be below a person's conversation: 1: a sub-session begins no other one; 0: there are none.
 SPAWN_DEPTH = environment.whole("ONECLAW_SPAWN_DEPTH", 1, 0, 3)

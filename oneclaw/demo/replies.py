@@ -71,11 +71,13 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A piece of the body, sent after `wait` seconds. `text` is the answer's text in it."""
+    """A piece of the body, sent after `wait` seconds. `text` is the answer's text in it, `usage` what it says of the
+    tokens."""
 
     data: bytes
     wait: float = 0.0
     text: str = ""
+    usage: Mapping[str, Any] | None = None
 
 
 # -- The vocabulary ------------------------------------------------------------------------------
@@ -255,7 +257,7 @@ def message(reply: Reply, body: Mapping[str, Any]) -> dict[str, Any]:
 def _events(reply: Reply, body: Mapping[str, Any]) -> Iterator[Step]:
     usage = {**reply.input_usage, "output_tokens": 1}
     start = {**_message_start(reply, body), "content": [], "stop_reason": None, "usage": usage}
-    yield Step(_event("message_start", message=start), reply.first_byte)
+    yield Step(_event("message_start", message=start), reply.first_byte, usage=usage)
     yield Step(_event("ping"))
     output = 0
     for index, block in enumerate(reply.blocks):
@@ -271,7 +273,8 @@ def _events(reply: Reply, body: Mapping[str, Any]) -> Iterator[Step]:
         yield Step(_event("content_block_stop", index=index))
     usage = {"output_tokens": max(1, output // 4), **reply.usage}
     ending = {"stop_reason": reply.stop_reason, "stop_sequence": None}
-    yield Step(_event("message_delta", delta=ending, usage=usage) + _event("message_stop"))
+    yield Step(_event("message_delta", delta=ending, usage=usage), usage=usage)
+    yield Step(_event("message_stop"))
 
 
 def _broken(whole: Iterator[Step], fault: Fault) -> Iterator[Step | Ending]:
@@ -280,7 +283,9 @@ def _broken(whole: Iterator[Step], fault: Fault) -> Iterator[Step | Ending]:
         for step in whole:
             sent, said = sent + len(step.data), said + step.text
             if isinstance(fault.after, int) and sent >= fault.after:
-                yield replace(step, data=step.data[: len(step.data) - (sent - fault.after)])
+                is_whole = sent == fault.after
+                cut = step.data[: len(step.data) - (sent - fault.after)]
+                yield replace(step, data=cut, usage=step.usage if is_whole else None)
                 break
             yield step
             if isinstance(fault.after, str) and fault.after in said:

@@ -6,6 +6,7 @@ failures.py defines the failures.
 """
 
 from oneclaw.llm.blocks import ApiMessage, Block, FileSource, ToolDefinition
+from oneclaw.llm.budgets import refuse_if_used_up
 from oneclaw.llm.client import complete, complete_sync, count_tokens, load, models, stream, warm_up
 from oneclaw.llm.compaction import Compaction, compact, compact_sync
 from oneclaw.llm.events import BlockFinished, BlockStarted, Event, Finished, Retrying, TextDelta, ThinkingDelta
@@ -14,6 +15,7 @@ from oneclaw.llm.failures import (
     AnswerRefusedError,
     AnswerTooLargeError,
     BadRequestError,
+    BudgetUsedUpError,
     CompactionBlockError,
     CompactionRefusedError,
     CompactionUnavailableError,
@@ -49,6 +51,7 @@ __all__ = [
     "Block",
     "BlockFinished",
     "BlockStarted",
+    "BudgetUsedUpError",
     "Compaction",
     "CompactionBlockError",
     "CompactionRefusedError",
@@ -91,6 +94,7 @@ __all__ = [
     "load",
     "models",
     "prompt_chars",
+    "refuse_if_used_up",
     "stream",
     "warm_up",
 ]

@@ -1,6 +1,6 @@
 """The client of the Messages API: the only module that sends requests to a model.
 
-async for event in llm.stream(llm.Request(model, system, messages)):
+async for event in llm.stream(llm.Request(model, system, messages), Spending(payer)):
     …                       # BlockStarted, TextDelta, …, at last Finished; or a ModelRequestError is raised
 """
 
@@ -10,12 +10,14 @@ import functools
 import logging
 import math
 import random
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.conf import settings
 
+from oneclaw.llm.budgets import refuse_if_used_up
 from oneclaw.llm.connection import client_of_loop, timeouts
 from oneclaw.llm.events import AnswerReader, Event, Finished, Retrying, TextDelta
 from oneclaw.llm.facts import Refusal, cached_facts, current_facts, learn
@@ -46,6 +48,9 @@ from oneclaw.llm.request import (
     refusal_in,
 )
 from oneclaw.llm.transport.reading import FrameReads
+from oneclaw.llm.usage import whole_usage
+from oneclaw.spend.calls import Payer, Spending, paid_by
+from oneclaw.telemetry import metrics
 
 if TYPE_CHECKING:
     # At run time, functions import it: the SDK takes 75 MB and a second, which commands and idle workers do not need.
@@ -73,8 +78,10 @@ THINKING_SILENCE_FACTOR = 10
 MAX_REFUSALS = 4
 
 
-async def stream(request: Request) -> AsyncGenerator[Event]:
+async def stream(request: Request, spending: Spending) -> AsyncGenerator[Event]:
     """Yield the events of the answer as they arrive. The answer is complete if and only if the last one is Finished.
+
+    What the server says that each attempt took is added to `spending`, which the caller stores, however it ends.
 
     Raise a ModelRequestError otherwise, and no other exception. Before the first event, a retryable failure is followed
     by a Retrying event and another attempt. Use contextlib.aclosing when you may stop before the end.
@@ -85,7 +92,7 @@ async def stream(request: Request) -> AsyncGenerator[Event]:
     while True:
         arrived = False
         try:
-            async with contextlib.aclosing(_attempt(parts, may_be_silent(parts, facts))) as events:
+            async with contextlib.aclosing(_attempt(parts, may_be_silent(parts, facts), spending)) as events:
                 async for event in events:
                     arrived = True
                     yield event
@@ -107,26 +114,29 @@ async def stream(request: Request) -> AsyncGenerator[Event]:
             attempt += 1
 
 
-async def complete(request: Request) -> str:
+async def complete(request: Request, spending: Spending) -> str:
     """Return the text of a whole answer, for titles and summaries. Raise a ModelRequestError.
 
-    A cut answer is asked for once more with twice the room, and then raises TruncatedAnswerError; one without text
-    raises EmptyAnswerError.
+    What it took is added to `spending`. A cut answer is asked for once more with twice the room, and then raises
+    TruncatedAnswerError; one without text raises EmptyAnswerError.
     """
     try:
-        return await _complete(request)
+        return await _complete(request, spending)
     except TruncatedAnswerError:
         if request.max_tokens is None:
             raise
-    return await _complete(replace(request, max_tokens=2 * request.max_tokens))
+    return await _complete(replace(request, max_tokens=2 * request.max_tokens), spending)
 
 
-def complete_sync(request: Request) -> str:
-    """Return the text of a whole answer, for sync code such as a task. Raise a ModelRequestError.
+def complete_sync(request: Request, payer: Payer) -> str:
+    """Return the text of a whole answer, for sync code such as a task, and store what it has cost.
 
-    Raise RuntimeError when an event loop runs in this thread.
+    Raise a ModelRequestError, which may be BudgetUsedUpError; RuntimeError when an event loop runs in this thread.
     """
-    return asyncio.run(complete(request))
+    if not payer.is_in_turn:
+        refuse_if_used_up(payer.user_id)
+    with paid_by(payer) as spending:
+        return asyncio.run(complete(request, spending))
 
 
 async def count_tokens(request: Request) -> int:
@@ -214,9 +224,9 @@ async def warm_up() -> None:
 # -- One attempt ---------------------------------------------------------------------------------
 
 
-async def _attempt(parts: dict[str, Any], may_be_silent: bool) -> AsyncGenerator[Event]:
+async def _attempt(parts: dict[str, Any], may_be_silent: bool, spending: Spending) -> AsyncGenerator[Event]:
     reader = AnswerReader(parts["model"])
-    arrived = False
+    arrived, outcome, began = False, "abandoned", time.monotonic()
     silence = settings.SILENCE_TIMEOUT
     longest = silence * (THINKING_SILENCE_FACTOR if may_be_silent else 1)
     try:
@@ -234,6 +244,8 @@ async def _attempt(parts: dict[str, Any], may_be_silent: bool) -> AsyncGenerator
                     if not data:
                         break
                     events = reader.feed(data)
+                    if events and not arrived:
+                        metrics.first_events.labels(parts["model"]).observe(time.monotonic() - began)
                     for event in events:
                         arrived = True
                         if isinstance(event, Finished):
@@ -248,9 +260,15 @@ async def _attempt(parts: dict[str, Any], may_be_silent: bool) -> AsyncGenerator
     except Exception as error:
         # Every exception of the transport becomes a typed failure.
         failure = _failure(error, arrived)
+        outcome = failure.code
         if failure is error:
             raise
         raise failure from _cause(error)
+    finally:
+        metrics.model_requests.labels(parts["model"], "ok" if reader.finished else outcome).inc()
+        # Also of an attempt that failed, or that nobody reads to its end.
+        if reader.usage:
+            spending.add(reader.model, whole_usage(reader.usage), is_whole=reader.finished)
 
 
 def _messages_for(parts: Mapping[str, Any]) -> Any:
@@ -259,10 +277,10 @@ def _messages_for(parts: Mapping[str, Any]) -> Any:
     return client.beta.messages if "betas" in parts else client.messages
 
 
-async def _complete(request: Request) -> str:
+async def _complete(request: Request, spending: Spending) -> str:
     text: list[str] = []
     reason = ""
-    async for event in stream(request):
+    async for event in stream(request, spending):
         if isinstance(event, TextDelta):
             text.append(event.text)
         elif isinstance(event, Finished):

@@ -1,6 +1,6 @@
 """Ask the model's server for a summary of a conversation: its on-demand compaction.
 
-    made = compact_sync(Request(model, system, messages, tools, max_tokens=8_192, compaction="Summarise …"))
+    made = compact_sync(Request(model, system, messages, tools, max_tokens=8_192, compaction="Summarise …"), payer)
     later = [{"role": "assistant", "content": [made.block]}, *messages_after, …]
 
 From the provider's pages "Compaction on demand" and "Compaction and preserved thinking": the block takes the place of
@@ -10,11 +10,11 @@ first message after the block has another role than the last message before the 
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from oneclaw.llm.blocks import Block
+from oneclaw.llm.budgets import refuse_if_used_up
 from oneclaw.llm.client import FAILED_ENDINGS, stream
 from oneclaw.llm.events import BlockFinished, Finished
 from oneclaw.llm.facts import Refusal, learn
@@ -25,6 +25,8 @@ from oneclaw.llm.failures import (
     UnreadableAnswerError,
 )
 from oneclaw.llm.request import Request
+from oneclaw.llm.usage import whole_usage
+from oneclaw.spend.calls import Payer, Spending, paid_by
 from oneclaw.text import replace_unstorable_in_json
 
 # The stop reason of an answer that is the block of a summary.
@@ -43,15 +45,18 @@ class Compaction:
     usage: dict[str, Any]
 
 
-def compact_sync(request: Request) -> Compaction:
-    """Return the summary of all messages of `request`, for sync code such as a task. Raise a ModelRequestError.
+def compact_sync(request: Request, payer: Payer) -> Compaction:
+    """Return the summary of all messages of `request`, for sync code such as a task, and store what it has cost.
 
-    Raise RuntimeError when an event loop runs in this thread.
+    Raise a ModelRequestError, which may be BudgetUsedUpError; RuntimeError when an event loop runs in this thread.
     """
-    return asyncio.run(compact(request))
+    if not payer.is_in_turn:
+        refuse_if_used_up(payer.user_id)
+    with paid_by(payer) as spending:
+        return asyncio.run(compact(request, spending))
 
 
-async def compact(request: Request) -> Compaction:
+async def compact(request: Request, spending: Spending) -> Compaction:
     """Return the summary of all messages of `request`, made by the instructions in `request.compaction`.
 
     Raise a ModelRequestError when no block came: then the messages stay as they are. CompactionUnsupportedError says
@@ -60,25 +65,25 @@ async def compact(request: Request) -> Compaction:
     """
     wanted = replace(request, compaction=request.compaction or "")
     try:
-        return await _compact(wanted)
+        return await _compact(wanted, spending)
     except TruncatedAnswerError:
         if wanted.max_tokens is None:
             raise
-    return await _compact(replace(wanted, max_tokens=2 * wanted.max_tokens))
+    return await _compact(replace(wanted, max_tokens=2 * wanted.max_tokens), spending)
 
 
-async def _compact(request: Request) -> Compaction:
+async def _compact(request: Request, spending: Spending) -> Compaction:
     blocks: list[Block] = []
     usage: dict[str, Any] = {}
     reason = ""
-    async for event in stream(request):
+    async for event in stream(request, spending):
         if isinstance(event, BlockFinished):
             blocks.append(event.block)
         elif isinstance(event, Finished):
             reason, usage = event.stop_reason, event.usage
     summary = next((block for block in blocks if block["type"] == COMPACTION), None)
     if summary is not None and reason == COMPACTION:
-        return Compaction(summary, _text_of(summary), usage_of_compaction(usage))
+        return Compaction(summary, _text_of(summary), whole_usage(usage))
     if blocks and summary is None:
         # A summary that fails has no blocks at all: this server does not know the field, and has answered.
         await learn(request.model, Refusal("compacts"))
@@ -96,25 +101,3 @@ def _text_of(block: Block) -> str:
     if replace_unstorable_in_json(block) != block:
         raise UnreadableAnswerError("a summary with characters that cannot be stored")
     return text
-
-
-def usage_of_compaction(usage: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tokens that a summary took by the names of an answer's usage, which counts no reply. Pure."""
-    iterations = usage.get("iterations")
-    if not isinstance(iterations, Sequence) or not iterations:
-        return dict(usage)
-    total: dict[str, Any] = {}
-    for each in iterations:
-        total = _added(total, each)
-    return total
-
-
-def _added(total: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the sums of the numbers in both, also of those in mappings."""
-    found = dict(total)
-    for name, value in more.items():
-        if isinstance(value, Mapping):
-            found[name] = _added(found.get(name) or {}, value)
-        elif isinstance(value, int):
-            found[name] = (found.get(name) or 0) + value
-    return found

@@ -89,9 +89,10 @@ class AnswerReader:
     def __init__(self, model: str) -> None:
         self._parser = sse.EventParser()
         self._open: dict[int, _Open] = {}
-        self._model = model
+        # What the server has said so far: which model answers, and the tokens.
+        self.model = model
+        self.usage: dict[str, Any] = {}
         self._stop_reason: str | None = None
-        self._usage: dict[str, Any] = {}
         self._size = 0
         # Whether the answer is complete, or failed. Events before a failure in the same chunk are still valid.
         self.finished = False
@@ -141,11 +142,11 @@ class AnswerReader:
         elif kind == "content_block_stop":
             events.append(_finish(message["index"], self._open.pop(message["index"])))
         elif kind == "message_start":
-            self._model = message["message"].get("model") or self._model
-            self._usage.update(message["message"].get("usage") or {})
+            self.model = message["message"].get("model") or self.model
+            self.usage.update(message["message"].get("usage") or {})
         elif kind == "message_delta":
             self._stop_reason = message["delta"].get("stop_reason") or self._stop_reason
-            self._usage.update({key: value for key, value in (message.get("usage") or {}).items() if value is not None})
+            self.usage.update({key: value for key, value in (message.get("usage") or {}).items() if value is not None})
         elif kind == "message_stop":
             self._stop(events)
         elif kind == "error":
@@ -184,7 +185,7 @@ class AnswerReader:
             self.failure = CutOffError("the answer was closed before it was whole")
             return
         self.finished = True
-        events.append(Finished(self._stop_reason, self._usage, self._model))
+        events.append(Finished(self._stop_reason, self.usage, self.model))
 
 
 def _characters(kind: str, message: dict[str, Any]) -> int:

@@ -1,7 +1,9 @@
 """The failures of requests to the model: one class each; oneclaw/wordings.py has their sentences."""
 
+import datetime as dt
 import logging
 import re
+import time
 from typing import Any, ClassVar
 
 from oneclaw.reasons import Reason
@@ -234,6 +236,30 @@ class ServerFaultError(ModelRequestError):
 
     reason_code = "model.server_fault"
     retryable = True
+
+
+class BudgetUsedUpError(ModelRequestError):
+    """A budget of the person, of one of their groups or of everybody is used up; the model was not asked."""
+
+    reason_code = "model.budget_used_up"
+    code = "budget_used_up"
+    # Until a budget ends, work that nobody waits for looks again this often: somebody may raise it.
+    LOOK_AGAIN_SECONDS: ClassVar[float] = 3_600
+
+    def __init__(self, scope: str, period: str, ends: dt.datetime) -> None:
+        """Take whose budget it is (person, group, all), its period (day, month), and its end by the person's clock."""
+        super().__init__(f"the budget of a {period} is used up: {scope}", max(1.0, ends.timestamp() - time.time()))
+        self.scope, self.period, self.ends = scope, period, ends
+
+    @property
+    def reason(self) -> Reason:
+        """Return the reason, with whose budget it is and when it ends."""
+        return Reason(self.reason_code, {"scope": self.scope, "period": self.period, "ends": self.ends.isoformat()})
+
+    @property
+    def wait_seconds(self) -> float:
+        """Return the seconds until work that nobody waits for is tried again."""
+        return min(self.retry_after or 0.0, self.LOOK_AGAIN_SECONDS)
 
 
 # Failures by `error.type` of the API; other types are decided by the HTTP status.

@@ -32,8 +32,12 @@ class UserManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Create a person with every permission."""
-        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+        """Create an owner: a person with every permission."""
+        return self.create_user(email, password, role=User.Role.OWNER, is_staff=True, is_superuser=True, **fields)
+
+    def owners(self) -> "models.QuerySet[User]":
+        """Return the people with every permission whose accounts are active."""
+        return self.filter(is_superuser=True, is_active=True)
 
 
 def validate_timezone(name: str) -> None:
@@ -49,6 +53,16 @@ class User(AbstractUser):
         LIGHT = "light", _("Light")
         DARK = "dark", _("Dark")
 
+    class Role(models.TextChoices):
+        """What a person may do for the team besides using OneClaw; `people/roles.py` has the permissions of each."""
+
+        MEMBER = "", _("Member")
+        OWNER = "owner", _("Owner")
+        PEOPLE = "people", _("People admin")
+        CURATOR = "curator", _("Memory curator")
+        AUDITOR = "auditor", _("Auditor")
+        BILLING = "billing", _("Billing (read only)")
+
     username = None  # type: ignore[assignment]
     email = models.EmailField("email address", unique=True)
     # Set from the browser at the first sign-in, and changeable; decides the date of each event.
@@ -62,12 +76,24 @@ class User(AbstractUser):
     # How the pages look; empty: as the device does.
     appearance = models.CharField(max_length=5, blank=True, choices=Appearance)
 
+    # Decides the permissions; `is_superuser` and `is_staff` follow it (`people/roles.py`).
+    role = models.CharField(max_length=10, blank=True, choices=Role)
+    # Whether they have signed up and an admin has not yet let them in; such an account is not active.
+    awaits_approval = models.BooleanField(default=False)
+    # What a directory that keeps accounts by SCIM calls the person; None: it does not keep them.
+    directory_id = models.CharField(max_length=255, null=True, blank=True, unique=True)
+
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
     objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]
 
     class Meta:
         constraints = [models.UniqueConstraint(Lower("email"), name="user_email_once")]
+        permissions = [
+            ("manage_people", "May invite, approve, disable and enable people, and give reset links"),
+            ("grant_roles", "May give and take roles"),
+            ("view_audit", "May read the audit record"),
+        ]
 
     def __str__(self) -> str:
         return self.get_full_name() or self.email

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from allauth.account.forms import ChangePasswordForm, LoginForm, SignupForm
+from allauth.account.forms import ChangePasswordForm, LoginForm, ReauthenticateForm, SignupForm
+from allauth.mfa.webauthn.forms import AddWebAuthnForm
 from django import forms
 from django.conf import settings
 from django.contrib.auth.forms import SetPasswordMixin
@@ -11,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import ApiKey, User, validate_timezone
 from oneclaw.people import keys
+from oneclaw.people.sign_in import sign_up
 
 
 class FocusedForm(forms.Form):
@@ -27,6 +29,12 @@ class FocusedLoginForm(FocusedForm, LoginForm):
 
 class FocusedSignupForm(FocusedForm, SignupForm):
     """Email and password of a person who creates an account."""
+
+    def clean_email(self) -> str:
+        email = super().clean_email().lower()
+        if not sign_up.may_sign_up(email):
+            raise ValidationError(_("Only addresses of this organisation can sign up."))
+        return email
 
 
 class FocusedPasswordForm(FocusedForm, ChangePasswordForm):
@@ -58,6 +66,22 @@ class WelcomeForm(FocusedForm, SetPasswordMixin):
         return self.user
 
 
+class ConfirmForm(FocusedForm, ReauthenticateForm):
+    """The password of a person who confirms that it is them."""
+
+
+class PasskeyForm(AddWebAuthnForm):
+    """The name of a new passkey, with which a person can sign in without a password."""
+
+    name = forms.CharField(label=_("Name"), required=False, max_length=100)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Each is one that can sign in alone, see static/js/passkeys.js.
+        self.fields["passwordless"].widget = forms.HiddenInput()
+        self.initial["passwordless"] = True
+
+
 class FirstAccountForm(WelcomeForm):
     """Email, name and password of the first account."""
 
@@ -67,6 +91,22 @@ class FirstAccountForm(WelcomeForm):
     def clean_email(self) -> str:
         self.user.email = self.cleaned_data["email"].strip().lower()
         return self.user.email
+
+
+class InvitedForm(FirstAccountForm):
+    """Name and password of an invited person, and the email when the invitation has none."""
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, user=user, **kwargs)
+        if user.email:
+            del self.fields["email"]
+            next(iter(self.visible_fields())).field.widget.attrs["autofocus"] = True
+
+    def clean_email(self) -> str:
+        email = super().clean_email()
+        if User.objects.filter(email__iexact=email).exists():
+            raise ValidationError(_("There is an account with this email address already. Sign in instead."))
+        return email
 
 
 class SettingsForm(forms.ModelForm):

@@ -1,16 +1,14 @@
-"""Invitations: one-time links for new people. Also sign-up, and the timezone of the browser at sign-in."""
+"""One-time links for people who choose a password. Also the timezone of the browser at sign-in."""
 
 import contextlib
 import zoneinfo
 from typing import Any
 
-from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.signals import user_logged_in
 from django.contrib.auth.tokens import default_token_generator
 from django.core import signing
-from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.dispatch import receiver
 from django.http import HttpRequest
@@ -18,44 +16,11 @@ from django.urls import reverse
 from django.utils.encoding import force_bytes, force_str
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from oneclaw.models import User
 
 # The salt with which the first account's link is signed.
 FIRST_ACCOUNT = "oneclaw.first_account"
-
-
-class AccountAdapter(DefaultAccountAdapter):
-    """The differences from allauth's defaults."""
-
-    def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Return whether anyone may create an account."""
-        return settings.SIGNUP_OPEN
-
-    def get_password_change_redirect_url(self, request: HttpRequest) -> str:
-        """Return the address of the settings page."""
-        return reverse("settings")
-
-    def validation_error(self, code: str, *args: Any) -> ValidationError:
-        """Return the error of `code`; after too many attempts it says how long to wait and what else to do."""
-        if code != "too_many_login_attempts":
-            return super().validation_error(code, *args)
-        sentence = ngettext(
-            "Too many wrong attempts: wait {minutes} minute, then try again. If the password is forgotten, ask your "
-            "administrator for a new link.",
-            "Too many wrong attempts: wait {minutes} minutes, then try again. If the password is forgotten, ask your "
-            "administrator for a new link.",
-            settings.SIGN_IN_WAIT_MINUTES,
-        )
-        return ValidationError(sentence.format(minutes=settings.SIGN_IN_WAIT_MINUTES), code=code)
-
-    def add_message(
-        self, request: HttpRequest, level: int, message_template: str | None = None, *args: Any, **kwargs: Any
-    ) -> None:
-        """Add a message only if it is a warning or confirms a new password: the page shows the rest itself."""
-        if level >= messages.WARNING or message_template == "account/messages/password_changed.txt":
-            super().add_message(request, level, message_template, *args, **kwargs)
 
 
 def base_url() -> str:

@@ -9,11 +9,13 @@ import hashlib
 import secrets
 from collections.abc import Mapping
 
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from oneclaw.models import ApiKey, User
+from oneclaw.audit.record import record
+from oneclaw.models import ApiKey, AuditKind, User
 from oneclaw.text import UserFacingError
 
 # By it people and secret scanners recognise a token of OneClaw.
@@ -51,14 +53,16 @@ def make(user: User, name: str, period: str) -> tuple[ApiKey, str]:
     if ApiKey.objects.visible_to(user).count() >= MAX_KEYS:
         raise TooManyKeysError
     token, now = PREFIX + secrets.token_urlsafe(TOKEN_BYTES), timezone.now()
-    key = ApiKey.objects.create(
-        user=user,
-        name=name,
-        token_hash=hashed(token),
-        ending=token[-ENDING_CHARS:],
-        created_at=now,
-        expires_at=now + validity if validity else None,
-    )
+    with transaction.atomic():
+        key = ApiKey.objects.create(
+            user=user,
+            name=name,
+            token_hash=hashed(token),
+            ending=token[-ENDING_CHARS:],
+            created_at=now,
+            expires_at=now + validity if validity else None,
+        )
+        record(AuditKind.KEY_MADE, actor=user, key=key.pk, period=period)
     return key, token
 
 
@@ -75,9 +79,11 @@ def user_of(token: str) -> User | None:
     return key.user
 
 
+@transaction.atomic
 def revoke(user: User, key_id: int) -> None:
     """Delete the key `key_id` of `user`; do nothing when it does not exist or belongs to another person."""
-    ApiKey.objects.visible_to(user).filter(pk=key_id).delete()
+    if ApiKey.objects.visible_to(user).filter(pk=key_id).delete()[0]:
+        record(AuditKind.KEY_REVOKED, actor=user, key=key_id)
 
 
 def hashed(token: str) -> str:

@@ -2,6 +2,8 @@
 
 import zoneinfo
 
+from allauth.account.models import EmailAddress
+from allauth.account.utils import perform_login
 from allauth.account.views import LoginView
 from django.conf import settings
 from django.contrib import auth, messages
@@ -9,6 +11,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import cache_control, never_cache
@@ -18,13 +21,19 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from oneclaw.config import release
 from oneclaw.models import User
 from oneclaw.people import devices, invitations, keys
-from oneclaw.people.forms import FirstAccountForm, KeyForm, SettingsForm, WelcomeForm
+from oneclaw.people.forms import FirstAccountForm, InvitedForm, KeyForm, SettingsForm, WelcomeForm
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.people.sign_in import inviting
+from oneclaw.people.sign_in.fresh import is_of_provider
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 login = LoginView.as_view(
-    extra_context={"signup_open": lambda: settings.SIGNUP_OPEN, "nobody_yet": lambda: not User.objects.exists()}
+    extra_context={
+        "signup_open": lambda: settings.SIGN_UP != "closed",
+        "nobody_yet": lambda: not User.objects.exists(),
+        "sso_name": lambda: settings.OIDC_ISSUER and settings.OIDC_NAME,
+    }
 )
 
 
@@ -41,9 +50,32 @@ def welcome(request: HttpRequest, uid: str, token: str) -> HttpResponse:
             return render(request, "people/link_ended.html", status=410)
         form = WelcomeForm(request.POST or None, user=user, initial={"name": user.first_name})
         if request.method == "POST" and form.is_valid():
-            auth.login(request, form.save(), backend=BACKEND)
+            person = form.save()
+            # Whoever has a second factor is still asked for it: a link stands for a forgotten password only.
+            return perform_login(request, person, email_verification="none", redirect_url=reverse("chat"))
+    return render(request, "people/welcome.html", {"form": form, "email": user.email})
+
+
+@login_not_required
+@sensitive_post_parameters()
+@never_cache
+@require_http_methods(["GET", "POST"])
+def invited(request: HttpRequest, token: str) -> HttpResponse:
+    """Let an invited person create their account, and sign them in; the link is not valid afterwards."""
+    with transaction.atomic():
+        invitation = inviting.pending_with(token, lock=request.method == "POST")
+        if invitation is None:
+            return render(request, "people/link_ended.html", status=410)
+        form = InvitedForm(request.POST or None, user=User(email=invitation.email))
+        if request.method == "POST" and form.is_valid():
+            person = form.save()
+            inviting.accept(invitation, person)
+            if invitation.mailed_at:
+                # Only who reads its mail has the link.
+                EmailAddress.objects.create(user=person, email=person.email, primary=True, verified=True)
+            auth.login(request, person, backend=BACKEND)
             return redirect("chat")
-    return render(request, "people/welcome.html", {"form": form, "person": user})
+    return render(request, "people/welcome.html", {"form": form, "email": invitation.email, "invited": True})
 
 
 @login_not_required
@@ -64,7 +96,7 @@ def first_account(request: HttpRequest, token: str) -> HttpResponse:
             return render(request, "people/link_ended.html", status=410)
         auth.login(request, user, backend=BACKEND)
         return redirect("chat")
-    return render(request, "people/welcome.html", {"form": form, "person": None})
+    return render(request, "people/welcome.html", {"form": form, "first": True})
 
 
 @require_http_methods(["GET", "POST"])
@@ -89,6 +121,8 @@ def settings_shown(
         "devices": devices.devices_of(request.user, request.session.session_key),
         "key_form": key_form,
         "keys": request.user.api_keys.all(),
+        "sso_name": settings.OIDC_ISSUER and settings.OIDC_NAME,
+        "is_connected": settings.OIDC_ISSUER and is_of_provider(request.user),
         "token": token,
         "version": release.version(),
     }

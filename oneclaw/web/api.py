@@ -4,6 +4,7 @@ Each app has its own operations in a package `api` with a `router`; oneclaw/urls
 """
 
 import datetime as dt
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,11 +38,15 @@ NO_KEY = (
 
 
 class ApiError(Exception):
-    """A refusal of a request: an HTTP status, a code for programs, a sentence for people, and further JSON values."""
+    """A refusal of a request: an HTTP status, a code for programs, a sentence for people, and further JSON values.
 
-    def __init__(self, status: int, code: str, sentence: str, **more: Any):
+    `retry_after` are the seconds after which the same request may succeed, if that is known.
+    """
+
+    def __init__(self, status: int, code: str, sentence: str, retry_after: float | None = None, **more: Any):
         super().__init__(sentence)
         self.status, self.code, self.sentence, self.more = status, code, sentence, more
+        self.retry_after = retry_after
 
 
 class Problem(Schema):
@@ -145,14 +150,14 @@ def problem_response(request: HttpRequest, status: int, code: str, text: str, **
 def on_api_error(request: HttpRequest, refusal: ApiError) -> HttpResponse:
     response = problem_response(request, refusal.status, refusal.code, refusal.sentence, **refusal.more)
     if refusal.status == 429:
-        response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+        response["Retry-After"] = str(math.ceil(refusal.retry_after or RETRY_AFTER_SECONDS))
     return response
 
 
 @api.exception_handler(rate_limit.TooManyRequestsError)
 def on_too_many_requests(request: HttpRequest, refusal: rate_limit.TooManyRequestsError) -> HttpResponse:
     response = problem_response(request, 429, "too_many_requests", refusal.sentence)
-    response["Retry-After"] = str(refusal.retry_after_seconds)
+    response["Retry-After"] = str(refusal.retry_after)
     return response
 
 

@@ -1,4 +1,5 @@
-// The fields for agent, model and effort: the agent can be chosen until the first message, the others at any time.
+// The fields for agent, space, model and effort: agent and space can be chosen until the first message, the others at
+// any time.
 
 import { find } from "./dom.js";
 import { words } from "./words.js";
@@ -12,6 +13,12 @@ export class Choices {
   #model;
   /** @type {HTMLSelectElement | null} */
   #effort;
+  /** @type {HTMLElement | null} */
+  #spaceChoice;
+  /** @type {HTMLSelectElement | null} */
+  #space;
+  /** @type {HTMLAnchorElement | null} */
+  #spaceMark;
   #mark;
   // All models by name; the default of the chosen agent is listed only as such.
   /** @type {HTMLOptionElement[]} */
@@ -23,6 +30,9 @@ export class Choices {
     this.#agent = main.querySelector("[data-agent-choice] select");
     this.#model = main.querySelector("[data-model-choice] select");
     this.#effort = main.querySelector("[data-effort-choice] select");
+    this.#spaceChoice = main.querySelector("[data-space-choice]");
+    this.#space = main.querySelector("[data-space-choice] select");
+    this.#spaceMark = main.querySelector("[data-space-mark]");
     this.#mark = find(main, "[data-agent-mark]", HTMLElement);
     this.#agent?.addEventListener("change", () => {
       // An agent with a model of its own selects that model.
@@ -37,7 +47,7 @@ export class Choices {
 
   // The chosen values, which a message carries; only those that can be chosen.
   get value() {
-    return { agent: this.#agent?.value, ...this.later };
+    return { agent: this.#agent?.value, space: this.#space?.value || undefined, ...this.later };
   }
 
   // Those that may change after the first message.
@@ -45,27 +55,41 @@ export class Choices {
     return { model: this.#model?.value, effort: this.#effort?.value };
   }
 
-  /** @param {{ agent?: string, model?: string, effort?: string }} value */
-  choose({ agent, model, effort }) {
+  /** @param {{ agent?: string, space?: string, model?: string, effort?: string }} value */
+  choose({ agent, space, model, effort }) {
+    select(this.#space, space);
     select(this.#agent, agent);
     select(this.#model, model);
     select(this.#effort, effort);
     if (this.#agent) this.#showModel();
   }
 
-  // Fix the agent, because the first message was sent.
+  // Fix agent and space, because the first message was sent.
   fix() {
+    this.#fixSpace();
     if (!this.#agentChoice) return;
     this.#agentChoice.hidden = true;
     this.#mark.textContent = this.#chosen.textContent;
     this.#mark.hidden = "default" in this.#chosen.dataset;
   }
 
-  // Let the agent be chosen again, because the first message was refused.
+  // Let agent and space be chosen again, because the first message was refused.
   release() {
+    if (this.#spaceChoice) {
+      this.#spaceChoice.hidden = false;
+      if (this.#spaceMark) this.#spaceMark.hidden = true;
+    }
     if (!this.#agentChoice) return;
     this.#agentChoice.hidden = false;
     this.#mark.hidden = true;
+  }
+
+  #fixSpace() {
+    if (!this.#spaceChoice || !this.#space || !this.#spaceMark) return;
+    this.#spaceChoice.hidden = true;
+    this.#spaceMark.textContent = this.#space.selectedOptions[0].textContent;
+    this.#spaceMark.href = `/spaces/${this.#space.value}/`;
+    this.#spaceMark.hidden = !this.#space.value;
   }
 
   #showModel() {

@@ -12,7 +12,17 @@ class CopyCode extends HTMLElement {
     if (this.firstChild) return;
     this.innerHTML = COPY;
     Object.assign(find(this, "button", HTMLButtonElement), { title: words.copyCode, ariaLabel: words.copyCode });
+    drawDiagram(this.parentElement);
   }
+}
+
+/**
+ * Draw a diagram, on pages that have the words for it. What draws is loaded with the first one.
+ * @param {HTMLElement | null} box
+ */
+async function drawDiagram(box) {
+  if (!words.showDiagram || !box?.querySelector('[data-language="mermaid" i]')) return;
+  (await import("./diagrams.js")).draw(box);
 }
 
 class ShowAll extends HTMLElement {

@@ -9,7 +9,7 @@
  *
  * From the browser.
  * @typedef {{ session: string | null, last_seq: number, person?: string }} OpenFields
- * @typedef {{ client_id: string, session: string, text: string, files?: string[], mode?: string, agent?: string, model?: string, effort?: string }} SendFields
+ * @typedef {{ client_id: string, session: string, text: string, files?: string[], mode?: string, agent?: string, space?: string, model?: string, effort?: string }} SendFields
  * @typedef {{ client_id: string, session: string, text: string, message: string, model?: string, effort?: string }} EditFields
  * @typedef {{ type: "open" } & OpenFields} OpenFrame
  * @typedef {{ type: "send" } & SendFields} SendFrame

@@ -72,6 +72,17 @@ def test_a_damaged_backup_and_a_place_with_people_are_refused_and_nothing_change
         assert other.manage("shell", "-v0", "-c", PEOPLE).split() == ["bob@example.org"]
 
 
+def test_a_restore_under_another_key_says_what_is_lost_with_it(embedded_site: Site, tmp_path: Path):
+    backup = tmp_path / "backup.tar"
+    embedded_site.house.manage("backup", str(backup))
+    with house(ONECLAW_SECRET_KEY="another key that is long enough to be taken as one") as other:
+        said = refusal(other, backup)
+        assert "ONECLAW_SECRET_KEY is not the one of the backup" in said
+        assert "not everything is as it was" in said
+        # Everything else is there.
+        assert other.manage("shell", "-v0", "-c", PEOPLE).split() == [ADA]
+
+
 def keep_asking(site: Site, ended: threading.Event) -> None:
     """Ask one thing after the other, each with a long answer, until `ended` is set."""
     while not ended.is_set():

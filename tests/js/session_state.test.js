@@ -83,6 +83,7 @@ test("a message is kept, said, and confirmed when it is acknowledged", () => {
     text: "Text of a",
     mode: "chat",
     agent: undefined,
+    space: undefined,
     model: "great",
     effort: "low",
     files: ["f"],

@@ -54,7 +54,7 @@ def test_documents_are_listed_by_space_with_search_and_filters(by_admin, space, 
         return sorted(document.path for document in page.context["cl"].result_list)
 
     assert paths() == ["MEMORY.md", "memory/2026-11-21.md", "notes.md"]
-    assert paths(q="tea") == ["MEMORY.md"]
+    assert paths(q="notes") == ["notes.md"]
     assert paths(q="stranger@example.org") == ["memory/2026-11-21.md", "notes.md"]
     assert paths(kind="curated") == ["MEMORY.md"]
     assert paths(kind="log") == ["memory/2026-11-21.md"]

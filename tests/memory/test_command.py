@@ -14,6 +14,7 @@ from memory.index.documents import index_document
 from memory.models import Flush, MemoryDocument
 from memory.policy import switches
 from oneclaw.demo.scripted import answer, error
+from oneclaw.spaces import lifecycle
 
 
 @pytest.fixture
@@ -46,6 +47,25 @@ def test_what_is_imported_is_indexed_found_and_exported(memory, folder, ada, tmp
     assert set(results[0]) == {"path", "start_line", "end_line", "score", "vector_score", "text_score", "snippet"}
     memory("export", tmp_path / "out", "--user", ada.email)
     assert (tmp_path / "out/MEMORY.md").read_bytes() == (folder / "MEMORY.md").read_bytes()
+
+
+def test_a_shared_space_has_a_memory_of_its_own_in_the_shell(memory, folder, ada, stranger, tmp_path):
+    team = lifecycle.create(ada, lifecycle.checked_draft("Engine room"))
+    told = json.loads(memory("import", folder, "--space", "engine room", "--wait", "--json"))
+    assert told["written"] == ["MEMORY.md", "memory/2026-11-20.md"]
+    assert not MemoryDocument.objects.exclude(space=team).exists()
+    assert "jasmine tea" in memory("search", "jasmine tea", "--space", team.pk)
+    assert "Nothing was found." in memory("search", "jasmine tea", "--user", ada.email)
+    assert json.loads(memory("status", "--space", "Engine room", "--json"))["documents"] == 2
+    assert "2 documents are indexed." in memory("index", "--space", "Engine room")
+    assert "0 of 0" in memory("lab", "--space", "Engine room")
+    memory("export", tmp_path / "out", "--space", "Engine room")
+    assert (tmp_path / "out/MEMORY.md").exists()
+    for refused in (["--space", "Engine room", "--user", stranger.email], ["--space", "Bridge"]):
+        with pytest.raises(CommandError, match=r"^There is no space"):
+            memory("export", tmp_path / "other", *refused)
+    with pytest.raises(CommandError, match=r"^Say whose memory"):
+        memory("search", "tea")
 
 
 def test_questions_from_a_file_are_answered_line_by_line(memory, folder, ada, tmp_path):

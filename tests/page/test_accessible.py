@@ -20,6 +20,8 @@ from memory.models import Topic
 from oneclaw.demo import scripted as model
 from oneclaw.models import Space
 from oneclaw.people import invitations
+from oneclaw.spaces import groups, members
+from oneclaw.spaces import lifecycle as spaces
 from oneclaw.threads import in_database
 from tests import files
 from tests.browser import PHONE, open_page, requested
@@ -110,6 +112,11 @@ def parts(live, ada):
     link, token = share.share(session, "week")
     space = Space.objects.own_of(ada)
     revision = documents.apply(space, "MEMORY.md", Append("# Ada\n\n- tea\n- milk"), Author(Source.PAGE, ada))
+    ada.is_staff = True
+    ada.save()
+    team = spaces.create(ada, spaces.checked_draft("Engine room", "What we know of engines"))
+    group = groups.create("Night shift")
+    groups.add(group, ada.email)
     # Where one only presses something there is nothing to look at, and any number will do.
     pressed = dict.fromkeys(["decision_id", "device_id", "key_id", "suggestion_id", "review_id", "task_id"], 1)
     return pressed | {
@@ -120,6 +127,10 @@ def parts(live, ada):
         "prompt_id": saved_prompts.save(ada, "greet", "Greet {{name}} kindly").pk,
         "slug": agents.create(ada, agents.AgentDraft("Poet", "Rhyme.", "", [])).slug,
         "folder_id": folder.pk,
+        "space_id": team.pk,
+        "member_id": team.members.get().pk,
+        "group_id": group.pk,
+        "held_id": members.add_group(team, group, "reader").pk,
         "link_id": link.pk,
         # Of the same conversation.
         "number": round_of(session).number,

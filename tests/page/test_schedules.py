@@ -45,7 +45,17 @@ async def test_a_task_is_made_run_now_paused_and_deleted(live, ada, scripted, li
         await page.reload()
         await page.get_by_role("link", name="Schedules").first.click()
         await page.get_by_role("button", name="Run now: List my week").click()
+        # The page shows by itself what is new.
+        await page.goto("/schedules/")
+        await expect(page.get_by_text("Stayed quiet")).to_have_count(0)
         await in_database(work)
+        await expect(page.get_by_text("Stayed quiet")).to_be_visible(timeout=20_000)
+        await page.get_by_role("link", name="Transcript").first.click()
+        await expect(page.get_by_text("What the model did by itself")).to_be_visible()
+        await expect(page.get_by_label("Message", exact=True)).to_be_hidden()
+        assert await violations_in_both_schemes(page) == ""
+        await page.goto("/schedules/")
+        await page.get_by_role("link", name="History: List my week").click()
         await page.get_by_role("link", name="Nothing said").click()
         await expect(page.get_by_text("The model had nothing to tell.")).to_be_visible()
         await expect(page.get_by_text("Three appointments.")).to_have_count(0)

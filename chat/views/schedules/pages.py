@@ -44,7 +44,6 @@ def schedule_list(request: SignedInRequest) -> HttpResponse:
         else:
             return redirect("schedules")
     tasks = Schedule.objects.visible_to(user).tasks().order_by("-created_at")
-    asked, tokens = used_on_day(user, clock.read_database_time())
     shown = request.POST if refusal else {}
     context = {
         "heartbeat": heartbeat,
@@ -55,13 +54,29 @@ def schedule_list(request: SignedInRequest) -> HttpResponse:
         "refusal": refusal,
         "tasks": [(task, sentence_of(task)) for task in tasks.confirmed()],
         "proposed": [(task, sentence_of(task)) for task in tasks.proposed()],
-        "beats": beat_rows(Beat.objects.visible_to(user).listed().exclude(outcome="skipped")[:RECENT_BEATS]),
-        "asked": asked,
-        "most_asked": DAY_MAX_BEATS,
-        "tokens": tokens,
+        **news_context(user),
         **options_context(user, heartbeat),
     }
     return render(request, "chat/schedules.html", context, status=422 if refusal else 200)
+
+
+@require_GET
+def news(request: SignedInRequest) -> HttpResponse:
+    """Return what the newest beats came to, as the page shows it; 204 when that is what it shows already (`seen`)."""
+    refuse_if_disabled()
+    context = news_context(request.user)
+    if request.GET.get("seen") == context["seen"]:
+        return HttpResponse(status=204)
+    return render(request, "chat/_schedule_news.html", context)
+
+
+def news_context(user: User) -> dict[str, Any]:
+    """Return what the page shows of the newest beats and of today, with a text `seen` that identifies it."""
+    asked, tokens = used_on_day(user, clock.read_database_time())
+    beats = beat_rows(Beat.objects.visible_to(user).listed().exclude(outcome="skipped")[:RECENT_BEATS])
+    newest = beats[0].beat.pk if beats else 0
+    seen = f"{newest}-{asked}-{tokens}"
+    return {"beats": beats, "asked": asked, "most_asked": DAY_MAX_BEATS, "tokens": tokens, "seen": seen}
 
 
 @require_http_methods(["GET", "POST"])

@@ -11,6 +11,8 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from numpy.typing import NDArray
 
+from oneclaw.spend.calls import Payer
+
 # What a kind of model needs (an HTTP client, a tokenizer, weights) is imported where it is chosen, so that a process
 # that embeds nothing starts faster and needs less memory.
 OPENAI, GEMINI = "https://api.openai.com/v1", "https://generativelanguage.googleapis.com/v1beta"
@@ -35,10 +37,13 @@ class Embedder(Protocol):
     unrelated: float | None
     related: float | None
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return for each of `texts` a row of length 1 (or 0). Raise EmbeddingError if a server fails."""
+    def embed(self, texts: Sequence[str], payer: Payer) -> NDArray[np.float32]:
+        """Return for each of `texts` a row of length 1 (or 0). Raise EmbeddingError if a server fails.
 
-    def embed_question(self, text: str) -> NDArray[np.float32]:
+        What a server's calls have cost is stored for `payer`; a model in this process costs nothing.
+        """
+
+    def embed_question(self, text: str, payer: Payer) -> NDArray[np.float32]:
         """Return the vector of the question `text`, with a short timeout. Raise EmbeddingError if a server fails."""
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from memory.text.languages import STOP_WORDS
+from oneclaw.spend.calls import Payer
 
 # How the tokenizer marks a token that begins a word.
 WORD_START = "▁"
@@ -34,11 +35,11 @@ class WordVectors:
     unrelated: float | None = 0.24
     related: float | None = 0.51
 
-    def embed_question(self, text: str) -> NDArray[np.float32]:
+    def embed_question(self, text: str, payer: Payer | None = None) -> NDArray[np.float32]:
         """Return the vector of the question `text`."""
         return self.embed([text])[0]
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], payer: Payer | None = None) -> NDArray[np.float32]:
         """Return for each of `texts` a row of length 1, or of zeros if the text has no token."""
         with _loading:
             tokenizer, vectors = _model()

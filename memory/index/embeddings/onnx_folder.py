@@ -17,6 +17,8 @@ from django.core.exceptions import ImproperlyConfigured
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from oneclaw.spend.calls import Payer
+
 try:
     import onnxruntime
 except ImportError as missing:
@@ -46,11 +48,11 @@ class OnnxFolder:
         self.unrelated: float | None = 0.26 if folder.name == MINILM else None
         self.related: float | None = 0.55 if folder.name == MINILM else None
 
-    def embed_question(self, text: str) -> NDArray[np.float32]:
+    def embed_question(self, text: str, payer: Payer | None = None) -> NDArray[np.float32]:
         """Return the vector of a question, of length 1."""
         return self.embed([text])[0]
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str], payer: Payer | None = None) -> NDArray[np.float32]:
         """Return one row of length 1 for each text."""
         with _loading:
             model = _loaded(self.folder)

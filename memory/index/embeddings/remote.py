@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from memory.index.embeddings.failures import EmbeddingError
 from oneclaw.reasons import Reason
+from oneclaw.spend.calls import Payer, Spending, paid_by
 from oneclaw.text import replace_unstorable
 
 logger = logging.getLogger(__name__)
@@ -57,40 +58,52 @@ class EmbeddingServer:
     trust: float = 1.0
     unrelated: float | None = None
     related: float | None = None
+    # The name of the model at its provider, for its price.
+    model: str = ""
     dimensions: int | None = field(default=0, init=False)
     _cooldown: float = field(default=0.0, init=False)
     _cooldown_until: float = field(default=0.0, init=False)
     _reason: Reason | None = field(default=None, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return for each of `texts` a row of length 1. Raise EmbeddingError if the server fails."""
+    def embed(self, texts: Sequence[str], payer: Payer) -> NDArray[np.float32]:
+        """Return for each of `texts` a row of length 1, and store what that has cost. Raise EmbeddingError if the
+        server fails."""
         batches = list(_batches(texts))
-        with ThreadPoolExecutor(PARALLEL_BATCHES) as pool, httpx2.Client(timeout=BATCH_TIMEOUT_SECONDS) as client:
-            calls = pool.map(lambda it: self._call(client, it, question=False, attempts=BATCH_ATTEMPTS), batches)
-            rows = list(calls)
+
+        def called(batch: list[str]) -> NDArray[np.float32]:
+            return self._call(client, spending, batch, question=False, attempts=BATCH_ATTEMPTS)
+
+        with (
+            paid_by(payer) as spending,
+            ThreadPoolExecutor(PARALLEL_BATCHES) as pool,
+            httpx2.Client(timeout=BATCH_TIMEOUT_SECONDS) as client,
+        ):
+            rows = list(pool.map(called, batches))
         if len({made.shape[1] for made in rows}) > 1:
             raise EmbeddingError(Reason("embedding.several_widths"))
         return np.concatenate(rows) if rows else np.zeros((0, 0), np.float32)
 
-    def embed_question(self, text: str) -> NDArray[np.float32]:
+    def embed_question(self, text: str, payer: Payer) -> NDArray[np.float32]:
         """Return the vector of the question `text`, without retries. Raise EmbeddingError if the server fails."""
-        with httpx2.Client(timeout=self.timeout_seconds) as client:
-            return self._call(client, [text[:TEXT_MAX_CHARS]], question=True, attempts=1)[0]
+        with paid_by(payer) as spending, httpx2.Client(timeout=self.timeout_seconds) as client:
+            return self._call(client, spending, [text[:TEXT_MAX_CHARS]], question=True, attempts=1)[0]
 
-    def _call(self, client: httpx2.Client, texts: list[str], *, question: bool, attempts: int) -> NDArray[np.float32]:
+    def _call(
+        self, client: httpx2.Client, spending: Spending, texts: list[str], *, question: bool, attempts: int
+    ) -> NDArray[np.float32]:
         if self._reason is not None and time.monotonic() < self._cooldown_until:
             raise EmbeddingError(self._reason)
         for left in range(attempts - 1, -1, -1):
             try:
-                rows = self._answer(client, texts, question)
+                rows = self._answer(client, spending, texts, question)
             except EmbeddingError as failure:
                 parts = None
                 if failure.refused:
-                    parts = self._embed_parts(client, texts, question, attempts)
-                elif failure.broke and not left and not question and self._takes_others(client, texts):
+                    parts = self._embed_parts(client, spending, texts, question, attempts)
+                elif failure.broke and not left and not question and self._takes_others(client, spending, texts):
                     # One attempt at each part: any further failure ends it.
-                    parts = self._embed_parts(client, texts, question, 1)
+                    parts = self._embed_parts(client, spending, texts, question, 1)
                 if parts is not None:
                     return parts
                 if not left or not failure.passing:
@@ -106,7 +119,7 @@ class EmbeddingServer:
         raise AssertionError("the last attempt returns or raises")
 
     def _embed_parts(
-        self, client: httpx2.Client, texts: list[str], question: bool, attempts: int
+        self, client: httpx2.Client, spending: Spending, texts: list[str], question: bool, attempts: int
     ) -> NDArray[np.float32] | None:
         """Embed texts that the server rejects together: each half; of a single text, which may be long, the first half.
 
@@ -115,23 +128,25 @@ class EmbeddingServer:
         if len(texts) > 1:
             half = len(texts) // 2
             halves = (texts[:half], texts[half:])
-            rows = [self._call(client, part, question=question, attempts=attempts) for part in halves]
+            rows = [self._call(client, spending, part, question=question, attempts=attempts) for part in halves]
             return np.concatenate(rows)
         if len(texts[0]) > HALVED_TEXT_MIN_CHARS:
-            return self._call(client, [texts[0][: len(texts[0]) // 2]], question=question, attempts=attempts)
+            return self._call(client, spending, [texts[0][: len(texts[0]) // 2]], question=question, attempts=attempts)
         try:
-            return np.zeros_like(self._answer(client, [PROBE_TEXT], question))
+            return np.zeros_like(self._answer(client, spending, [PROBE_TEXT], question))
         except EmbeddingError:
             return None
 
-    def _takes_others(self, client: httpx2.Client, texts: list[str]) -> bool:
+    def _takes_others(self, client: httpx2.Client, spending: Spending, texts: list[str]) -> bool:
         """Return whether the server, which fails for these texts, embeds another one."""
         try:
-            return texts != [PROBE_TEXT] and len(self._answer(client, [PROBE_TEXT], question=False)) == 1
+            return texts != [PROBE_TEXT] and len(self._answer(client, spending, [PROBE_TEXT], question=False)) == 1
         except EmbeddingError:
             return False
 
-    def _answer(self, client: httpx2.Client, texts: list[str], question: bool) -> NDArray[np.float32]:
+    def _answer(
+        self, client: httpx2.Client, spending: Spending, texts: list[str], question: bool
+    ) -> NDArray[np.float32]:
         """Return for each text a row of length 1."""
         address, headers, body = self.request(texts, question)
         # The timeout of the client applies between two bytes; this one to the whole answer.
@@ -157,7 +172,9 @@ class EmbeddingServer:
                 broke=response.status_code == 500,
             )
         try:
-            rows = np.array(self.read(json.loads(content)), float)
+            answer = json.loads(content)
+            spending.add(self.model or self.name.strip("/"), _told(answer))
+            rows = np.array(self.read(answer), float)
             # Greater numbers cannot be stored; the comparison also excludes NaN.
             if rows.ndim != 2 or len(rows) != len(texts) or not rows.shape[1] or not (abs(rows) < 1e30).all():
                 raise ValueError("rows are missing")
@@ -184,7 +201,9 @@ def openai(base: str, key: str, model: str, dimensions: int | None, timeout_seco
     def read(answer: Any) -> list[list[float]]:
         return [row["embedding"] for row in sorted(answer["data"], key=lambda row: row["index"])]
 
-    return EmbeddingServer(f"openai/{CREDENTIALS.sub('', base)}/{model}/", request, read, key, timeout_seconds)
+    return EmbeddingServer(
+        f"openai/{CREDENTIALS.sub('', base)}/{model}/", request, read, key, timeout_seconds, model=model
+    )
 
 
 def gemini(base: str, key: str, model: str, dimensions: int | None, timeout_seconds: float) -> EmbeddingServer:
@@ -202,7 +221,7 @@ def gemini(base: str, key: str, model: str, dimensions: int | None, timeout_seco
     def read(answer: Any) -> list[list[float]]:
         return [row["values"] for row in answer["embeddings"]]
 
-    return EmbeddingServer(f"gemini/{model}/", request, read, key, timeout_seconds)
+    return EmbeddingServer(f"gemini/{model}/", request, read, key, timeout_seconds, model=model)
 
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:
@@ -217,6 +236,15 @@ def _batches(texts: Sequence[str]) -> list[list[str]]:
         batches[-1].append(text)
         tokens += size
     return batches if batches[0] else []
+
+
+def _told(answer: Any) -> dict[str, Any]:
+    """Return the tokens that a server says it has read, by the name of an answer's usage; {} when it does not say."""
+    said = answer if isinstance(answer, dict) else {}
+    for usage, name in (("usage", "prompt_tokens"), ("usageMetadata", "promptTokenCount")):
+        if isinstance(said.get(usage), dict):
+            return {"input_tokens": said[usage].get(name)}
+    return {}
 
 
 def _seconds(header: str | None) -> float | None:

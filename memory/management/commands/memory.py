@@ -30,6 +30,7 @@ from memory.skills import importing
 from memory.skills.approval import with_states
 from memory.skills.catalogue import skills_of_person
 from memory.transfer import workspace
+from oneclaw.management.arguments import person, space_named
 from oneclaw.models import Space, User
 
 
@@ -102,41 +103,54 @@ class Command(BaseCommand):
         lab.set_defaults(do=self.lab)
 
         for action in (skills, lab, status, index, search, flushing, importing, exporting, forget):
+            action.add_argument("--user", metavar="EMAIL", help="whose memory")
+            if action is not skills:
+                action.add_argument(
+                    "--space", metavar="NAME", help="the memory of this shared space, for --user if given"
+                )
             needed = action in (skills, lab, search, importing, exporting, forget)
-            action.add_argument("--user", metavar="EMAIL", required=needed, help="whose memory")
+            action.set_defaults(needs_memory=needed)
             action.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        email = options["user"]
+        email, name = options["user"], options.pop("space", None)
+        if options["needs_memory"] and not email and not name:
+            raise CommandError("Say whose memory: --user EMAIL or --space NAME.")
         try:
             options["user"] = person(email) if email else None
+            options["space"] = space_named(name, options["user"]) if name else None
         except ProgrammingError as error:
             raise CommandError("The database has no tables yet: run manage.py migrate first.") from error
+        if options["space"] is not None and options["needs_memory"]:
+            # An owner does it, unless somebody is named.
+            options["user"] = options["user"] or options["space"].owner
         options["do"](**options)
 
-    def status(self, *, user: User | None, session: str | None, deep: bool, json: bool, **_: Any) -> None:
+    def status(
+        self, *, user: User | None, space: Space | None, session: str | None, deep: bool, json: bool, **_: Any
+    ) -> None:
         """Write how much there is and what is pending, or the coverage of the messages of one session."""
         if session is not None:
             (one,) = sessions_of(user, session)
             parts = [asdict(part) for part in coverage.of_session(one)]
             self.write_result({"session": str(one.pk), "messages": parts}, json, coverage_lines)
             return
-        self.write_result(backlog.status(user, deep), json, backlog.in_words)
+        self.write_result(backlog.status(user, deep, space), json, backlog.in_words)
 
-    def index(self, *, user: User | None, force: bool, json: bool, **_: Any) -> None:
+    def index(self, *, user: User | None, space: Space | None, force: bool, json: bool, **_: Any) -> None:
         """Update the search index. Raise CommandError if a document could not be indexed."""
-        made = backlog.index_all(user, force=force, progress=self.progress)
+        made = backlog.index_all(user, space, force=force, progress=self.progress)
         result = {"indexed": made.documents, "waiting": made.waiting, "failed": made.failed}
         self.write_result(result, json, lambda _: made.in_words())
         if made.failed:
             raise CommandError(f"{len(made.failed)} documents could not be indexed: {', '.join(made.failed[:5])}.")
 
-    def search(self, *, user: User, query: str, queries: str, json: bool, **options: Any) -> None:
+    def search(self, *, user: User, space: Space | None, query: str, queries: str, json: bool, **options: Any) -> None:
         """Write the passages for one query, or for each query of a file."""
         limits = options["max_results"], options["min_score"]
         slack = PASSAGE_SLACK_POINTS if options["slack"] is None else options["slack"]
-        said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
-        manager = HybridSearchManager([Space.objects.own_of(user)], Sources(transcripts_of=said_by, asked_by=user))
+        said_by = user if space is None and switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
+        manager = HybridSearchManager([memory_of(user, space)], Sources(transcripts_of=said_by, asked_by=user))
         if queries is not None:
             for asked in read_queries(queries, user):
                 found = manager.search(asked["query"], *limits, asked["today"], slack)
@@ -165,9 +179,9 @@ class Command(BaseCommand):
         if faulty := [row["name"] for row in rows if row["faults"]]:
             raise CommandError(f"{len(faulty)} skills cannot be used: {', '.join(map(str, faulty))}.")
 
-    def lab(self, *, user: User, json: bool, **_: Any) -> None:
-        """Run the golden questions of the person. Raise CommandError if fewer find their line since the last change."""
-        space = Space.objects.own_of(user)
+    def lab(self, *, user: User, space: Space | None, json: bool, **_: Any) -> None:
+        """Run the golden questions. Raise CommandError if fewer find their line since the last change."""
+        space = memory_of(user, space)
         made = golden.run(space, user)
         result = {"found": made.found if made else 0, "total": made.total if made else 0, "setup": golden.setup()}
         self.write_result(
@@ -176,9 +190,11 @@ class Command(BaseCommand):
         if change := golden.drop(space):
             raise CommandError(f"Before the last change, {change[1].found} of {change[1].total} found it.")
 
-    def flush(self, *, user: User | None, session: str | None, wait: bool, json: bool, **_: Any) -> None:
+    def flush(
+        self, *, user: User | None, space: Space | None, session: str | None, wait: bool, json: bool, **_: Any
+    ) -> None:
         """Enqueue flushes, or with `wait` run them. Raise CommandError if one of these failed."""
-        asked = [(one, queued) for one in sessions_of(user, session) if (queued := flush.request(one, "shell"))]
+        asked = [(one, queued) for one in sessions_of(user, session, space) if (queued := flush.request(one, "shell"))]
         for one, queued in asked:
             if wait:
                 backlog.finish_flushes(one)
@@ -189,23 +205,32 @@ class Command(BaseCommand):
         if errors := [row["error"] for row in rows if row["error"] and wait]:
             raise CommandError(f"{len(errors)} conversations could not be noted: {errors[0]}")
 
-    def import_folder(self, *, user: User, folder: Path, wait: bool, json: bool, **_: Any) -> None:
+    def import_folder(self, *, user: User, space: Space | None, folder: Path, wait: bool, json: bool, **_: Any) -> None:
         """Import a workspace folder. Raise CommandError if a file was refused or, with `wait`, not indexed."""
-        space = Space.objects.own_of(user)
-        report = with_folder(workspace.import_folder, folder, space, user)
-        behind = backlog.index_all(user, progress=self.progress).failed if wait else []
+        report = with_folder(workspace.import_folder, folder, memory_of(user, space), user)
+        behind = backlog.index_all(user, space, progress=self.progress).failed if wait else []
         self.write_result(vars(report) | {"not_indexed": behind}, json, lambda _: import_lines(report))
         if report.refused or behind:
             raise CommandError(f"{len(report.refused)} files were not taken, {len(behind)} are not indexed.")
 
-    def export_folder(self, *, user: User, folder: Path, json: bool, **_: Any) -> None:
-        """Export the documents of the person into a folder."""
-        report = with_folder(workspace.export_folder, folder, Space.objects.own_of(user))
+    def export_folder(self, *, user: User, space: Space | None, folder: Path, json: bool, **_: Any) -> None:
+        """Export the documents of the person or the space into a folder."""
+        report = with_folder(workspace.export_folder, folder, memory_of(user, space))
         self.write_result({"written": report.written}, json, lambda _: [f"{len(report.written)} files were written."])
 
-    def forget(self, *, user: User, lines: list[str], words: str | None, dry_run: bool, json: bool, **_: Any) -> None:
+    def forget(
+        self,
+        *,
+        user: User,
+        space: Space | None,
+        lines: list[str],
+        words: str | None,
+        dry_run: bool,
+        json: bool,
+        **_: Any,
+    ) -> None:
         """Forget lines and write the receipt, or with `dry_run` only list what would be removed."""
-        space = Space.objects.own_of(user)
+        space = memory_of(user, space)
         if words is not None:
             lines = lines + forget_plans.lines_with(space, words)
         try:
@@ -236,24 +261,24 @@ class Command(BaseCommand):
             self.stderr.write(f"\r{done} of {total}", ending="\n" if done == total else "")
 
 
-def person(email: str) -> User:
-    """Return the person with the address `email`. Raise CommandError if there is none."""
-    found = User.objects.filter(email__iexact=email.strip()).first()
-    if found is None:
-        raise CommandError(f"There is no person with the address {email}.")
-    return found
+def memory_of(user: User, space: Space | None) -> Space:
+    """Return the space, or the own one of `user` without any."""
+    return space or Space.objects.own_of(user)
 
 
-def sessions_of(user: User | None, session: str | None) -> Iterable[ChatSession]:
-    """Return the conversations of `user`, or the one with the id `session`; with both, it must be the person's.
+def sessions_of(user: User | None, session: str | None, space: Space | None = None) -> Iterable[ChatSession]:
+    """Return the conversations of `user`, those shared with `space`, or the one with the id `session`; with several, it
+    must be of each.
 
     Raise CommandError if there is no such conversation, or if neither is given.
     """
     sessions = ChatSession.objects.filter(deleted_at=None)
     if user is not None:
         sessions = sessions.filter(owner=user)
-    elif session is None:
-        raise CommandError("Say which conversations: --session ID or --user EMAIL.")
+    elif session is None and space is None:
+        raise CommandError("Say which conversations: --session ID, --user EMAIL or --space NAME.")
+    if space is not None:
+        sessions = sessions.filter(space=space, shared_at__isnull=False)
     if session is None:
         return sessions.order_by("created_at")
     try:

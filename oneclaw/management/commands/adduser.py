@@ -1,4 +1,4 @@
-"""`manage.py adduser EMAIL [--staff]`: create a person and print the one-time link of their first sign-in."""
+"""`manage.py adduser EMAIL [--role ROLE]`: create a person and print the one-time link of their first sign-in."""
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -6,6 +6,7 @@ from django.core.validators import validate_email
 
 from oneclaw.models import User
 from oneclaw.people.invitations import invitation_link
+from oneclaw.people.roles import set_role
 
 
 class Command(BaseCommand):
@@ -13,11 +14,18 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email")
-        parser.add_argument("--staff", action="store_true", help="may use /admin/, with every permission")
+        choices = [role for role in User.Role.values if role]
+        parser.add_argument("--role", choices=choices, default="", help="what they may do for the team; owner: all")
+        parser.add_argument("--staff", action="store_true", help="the same as --role owner")
         parser.add_argument("--new-link", action="store_true", help="for a person who has an account: a new link")
 
-    def handle(self, *, email: str, staff: bool, new_link: bool, **options: object) -> None:
+    def handle(self, *, email: str, role: str, staff: bool, new_link: bool, **options: object) -> None:
         email = email.strip().lower()
+        if staff:
+            if role not in ("", User.Role.OWNER):
+                raise CommandError("--staff is the same as --role owner; give one of the two.")
+            role = User.Role.OWNER
+            self.stderr.write("--staff makes an owner, who may do everything. --role has smaller roles.")
         try:
             validate_email(email)
         except ValidationError:
@@ -26,9 +34,14 @@ class Command(BaseCommand):
         if user is None:
             if new_link:
                 raise CommandError(f"There is no account with the email {email}.")
-            user = User.objects.create_superuser(email) if staff else User.objects.create_user(email)
+            user = User(email=email)
+            set_role(user, role)
+            user.set_unusable_password()
+            user.save()
         elif not new_link:
             raise CommandError(f"{email} has an account already; --new-link gives them a new link.")
+        elif role:
+            raise CommandError("--new-link changes no role; owners do that on the page People.")
         else:
             user.set_unusable_password()
             user.save(update_fields=["password"])

@@ -193,3 +193,17 @@ def test_agents_and_models_that_may_be_named(adas, strangers, ada, scripted, set
     models = {each["name"]: (each["label"], each["is_default"], each["efforts"]) for each in adas.get("/models").json()}
     levels = ["low", "medium", "high", "xhigh", "max"]
     assert models == {settings.MODEL: (settings.MODEL, True, levels), "other": ("Another one", False, [])}
+
+
+def test_a_message_says_who_wrote_it_in_the_persons_place_or_by_itself(adas, ada):
+    session = said(ada, "Hello", "Good morning")
+    for seq, meta in (1, {"by": "session", "origin": str(uuid.uuid4())}), (2, {"by": "schedule", "at": "09:30"}):
+        Message.objects.filter(session=session, seq=seq).update(meta=meta)
+    settle(send(ada, "And me?", session.pk))
+    items = adas.get(f"/sessions/{session.pk}/messages").json()["items"]
+    assert [(item["role"], item["by"]) for item in items] == [
+        ("user", "session"),
+        ("assistant", "schedule"),
+        ("user", ""),
+        ("assistant", ""),
+    ]

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from chat.conversations import lifecycle
 from chat.models import ChatSession, Message
-from chat.signals import session_ended
+from chat.signals import sessions_ended
 from chat.turns import commands
 from oneclaw.models import User
 from oneclaw.threads import in_database
@@ -16,15 +16,15 @@ from tests.conversations import send
 
 @pytest.fixture
 def heard():
-    """(session, reason) of every session_ended."""
+    """(session, reason) of every sessions_ended."""
     heard = []
 
-    def receive(session, reason, **_):
-        heard.append((session.pk, reason))
+    def receive(sessions, reason, **_):
+        heard.extend((session.pk, reason) for session in sessions)
 
-    session_ended.connect(receive)
+    sessions_ended.connect(receive)
     yield heard
-    session_ended.disconnect(receive)
+    sessions_ended.disconnect(receive)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from django.db import IntegrityError, connection
 
 from chat.library import organise, sidebar
 from chat.models import ChatSession, Folder, Message
-from chat.signals import session_ended
+from chat.signals import sessions_ended
 from oneclaw.text import InvalidTextError
 from tests.conversations import send, settle
 
@@ -73,10 +73,14 @@ def test_folders_have_names_of_their_own_and_an_end(ada, monkeypatch):
 
 def test_archived_ones_leave_the_list_and_are_noted(ada, sessions, django_capture_on_commit_callbacks):
     told = []
-    session_ended.connect(receiver := lambda session, reason, **_: told.append((session.pk, reason)))
+
+    def receiver(sessions, reason, **_):
+        told.extend((session.pk, reason) for session in sessions)
+
+    sessions_ended.connect(receiver)
     with django_capture_on_commit_callbacks(execute=True):
         assert organise.organise(ada, [session.pk for session in sessions[:2]], "archive") == 2
-    session_ended.disconnect(receiver)
+    sessions_ended.disconnect(receiver)
     assert sorted(told) == sorted((session.pk, "archive") for session in sessions[:2])
     assert [names(group) for _, group in sidebar.listing(ada).groups] == [["Water"]]
     organise.organise(ada, [sessions[0].pk], "unarchive")

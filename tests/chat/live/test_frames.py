@@ -43,6 +43,7 @@ EDIT = {"type": "edit", "client_id": str(CLIENT_ID), "message": "7", "text": "He
         (SEND | {"mode": "chat"}, frames.SendFrame, {"mode": "chat"}),
         (SEND | {"agent": "", "model": ""}, frames.SendFrame, {"choice": Choice(None, "")}),
         (SEND | {"agent": "hers", "model": "m" * 100}, frames.SendFrame, {"choice": Choice("hers", "m" * 100)}),
+        (SEND | {"space": "7"}, frames.SendFrame, {"choice": Choice(space=7)}),
         (SEND | {"effort": "low"}, frames.SendFrame, {"choice": Choice(effort="low")}),
         (EDIT, frames.EditFrame, {"client_id": CLIENT_ID, "message": 7, "text": "Hello", "choice": NO_CHOICE}),
         (EDIT | {"effort": "max"}, frames.EditFrame, {"choice": Choice(effort="max")}),
@@ -73,6 +74,7 @@ IS_NO_NAME = [7, ["a"], {}, "x" * 101, "\ud800"]
     [
         (SEND, "client_id", IS_NO_UUID, "client_id must be a UUID."),
         (SEND, "session", IS_NO_UUID, "session must be a UUID."),
+        (SEND, "space", ["x", "-1", [], True], "space must be the id of a space."),
         (SEND, "mode", ["other", "", 3, [], True], "mode must be agent, chat or temporary."),
         (SEND, "agent", IS_NO_NAME, "agent and model must be names."),
         (SEND, "model", IS_NO_NAME, "agent and model must be names."),

@@ -1,6 +1,6 @@
 import pytest
 
-from chat.signals import session_ended
+from chat.signals import sessions_ended
 from tests.chat.routes.cast import Clock
 
 
@@ -12,12 +12,12 @@ def clock():
 
 @pytest.fixture
 def ended(django_capture_on_commit_callbacks):
-    """(session, reason) of every session_ended."""
+    """(session, reason) of every sessions_ended."""
     heard = []
 
-    def receive(session, reason, **_):
-        heard.append((session.pk, reason))
+    def receive(sessions, reason, **_):
+        heard.extend((session.pk, reason) for session in sessions)
 
-    session_ended.connect(receive)
+    sessions_ended.connect(receive)
     yield heard
-    session_ended.disconnect(receive)
+    sessions_ended.disconnect(receive)

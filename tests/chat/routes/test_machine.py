@@ -145,10 +145,11 @@ class Routes(RuleBasedStateMachine):
         # Each worker has read which routes it is to check before the first one begins.
         ids = list(SessionRoute.objects.to_check().filter(owner=self.user).values_list("pk", flat=True))
         causes = {peer: self.expected_cause(peer) for peer in due}
-        with mock.patch.object(lifecycle, "end", wraps=lifecycle.end) as end:
-            outcomes = [resets.check(route) for _ in range(workers) for route in ids]
-        assert outcomes.count(resets.Checked.RESET) == len(due)
-        assert sorted(call.args[1] for call in end.call_args_list) == sorted(causes.values())
+        with mock.patch.object(resets, "renew", wraps=resets.renew) as renew:
+            checked = [resets.check(ids) for _ in range(workers)]
+        assert sum(each.reset_count for each in checked) == len(due)
+        renewed = [each.cause for call in renew.call_args_list for each in call.args[0]]
+        assert sorted(renewed) == sorted(causes.values())
         for peer in due:
             self.follow(peer)
 

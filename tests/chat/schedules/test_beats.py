@@ -1,16 +1,21 @@
 """Beats: when a model is asked, what comes of its answer, and how little it may do."""
 
 import datetime as dt
+from unittest import mock
 
 import pytest
 
+from chat import extensions
+from chat.conversations import lifecycle
+from chat.extensions import PendingCall, Tool, ToolResult
 from chat.models import Beat, ChatSession, Presence, Schedule, Turn
 from chat.schedules import beat as beats
 from chat.schedules import changes, planning, quiet, retention
 from memory.models import MemoryDocument
-from memory.notes import flush
+from memory.notes import document_jobs, flush
 from oneclaw import invariants
 from oneclaw.demo.scripted import answer, overloaded, tool_use
+from oneclaw.models import User
 from tests.conversations import send, settle
 
 RESPOND = "heartbeat_respond"
@@ -270,3 +275,80 @@ def test_what_is_overloaded_is_a_failure(heartbeat, clock, scripted, monkeypatch
     scripted.script(overloaded(), overloaded(), overloaded())
     beat = clock.work(minutes=15)
     assert (beat.status, beat.reason.code) == ("queued", "model.overloaded")
+
+
+def test_nothing_is_done_for_a_person_whose_account_is_closed(heartbeat, ada, clock, scripted):
+    clock.pass_by(minutes=15)
+    (planned,) = planning.sweep()
+    User.objects.filter(pk=ada.pk).update(is_active=False)
+    beats.run(planned)
+    assert said(Beat.objects.get()) == ("skipped", "beat.off")
+    assert clock.work(minutes=30).pk == planned
+    assert scripted.messages == []
+
+
+def test_a_call_that_takes_long_is_refused_and_not_begun(heartbeat, ada, clock, scripted):
+    begun = []
+
+    def slow(call):
+        return PendingCall(ToolResult("later", ""), lambda: begun.append(call), is_long=True)
+
+    tool = Tool("slow_tool", "Wait.", {"type": "object", "properties": {}}, slow, label="Wait")
+    extensions.register(slow_tools := extensions.Extension("slow", tools=[tool]))
+    try:
+        Schedule.objects.update(tools=["slow_tool"])
+        scripted.script(answer(tool_use("slow_tool", {})), quietly())
+        assert said(clock.work(minutes=15)) == ("quiet", "beat.quiet")
+    finally:
+        extensions.unregister(slow_tools)
+    (result,) = scripted.messages[1].body["messages"][-1]["content"]
+    assert result["is_error"]
+    assert "Not available in a scheduled turn." in str(result["content"])
+    assert begun == []
+
+
+def test_a_schedule_that_fails_too_often_says_so_when_no_answer_runs(heartbeat, ada, clock, scripted):
+    accepted = send(ada, "Hello")
+    Schedule.objects.update(conversation=accepted.turn.session, failures=beats.MAX_FAILURES - 1)
+    scripted.default = lambda body: answer(stop_reason="refusal")
+    with mock.patch("chat.schedules.beat.has_running_turn", return_value=False):
+        Turn.objects.filter(pk=accepted.turn.pk).update(lease_until=clock.now + dt.timedelta(days=1))
+        beat = clock.work(minutes=15)
+    heartbeat.refresh_from_db()
+    assert (beat.status, heartbeat.enabled, heartbeat.failures) == ("queued", True, beats.MAX_FAILURES - 1)
+    settle(accepted)
+    assert said(clock.work(seconds=31))[0] == "failed"
+    heartbeat.refresh_from_db()
+    assert not heartbeat.enabled
+    assert "failed 5 times" in accepted.turn.session.messages.shown().last().text
+
+
+def test_a_hidden_conversation_that_its_person_has_read_is_never_noted(heartbeat, ada, clock, scripted):
+    Schedule.objects.update(tools=["save_memory"])
+    scripted.script(quietly())
+    hidden = clock.work(minutes=15).turn.session
+    assert hidden.mode == ChatSession.Mode.AGENT
+    lifecycle.open_session(ada, hidden.pk)
+    assert flush.request(hidden, "switched") is None
+    assert document_jobs.request(hidden, "recent", 2) is None
+
+
+def test_the_page_has_news_only_when_there_are_some_and_leads_to_the_transcript(
+    heartbeat, ada, stranger, clock, scripted, client
+):
+    scripted.script(telling())
+    client.force_login(ada)
+    before = client.get("/schedules/").context["seen"]
+    assert client.get(f"/schedules/news?seen={before}").status_code == 204
+    beat = clock.work(minutes=15)
+    news = client.get(f"/schedules/news?seen={before}")
+    page, seen = news.content.decode(), news.context["seen"]
+    address = f"/c/{beat.turn.session_id}"
+    assert f'href="{address}">Transcript</a>' in page
+    assert client.get(f"/schedules/news?seen={seen}").status_code == 204
+    transcript = client.get(address).content.decode()
+    assert "What the model did by itself" in transcript
+    assert 'id="composer"' not in transcript
+    client.force_login(stranger)
+    assert client.get(address).status_code == 404
+    assert address not in client.get("/schedules/news?seen=").content.decode()

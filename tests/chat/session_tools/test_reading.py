@@ -12,8 +12,11 @@ from chat.models import Agent, ChatSession, Message
 from chat.session_tools import history, limits, offered
 from chat.session_tools.history import sessions_history
 from chat.session_tools.listing import sessions_list
+from memory.documents.write import Append, Author, Source, apply
+from memory.forgetting.forget import forget
 from memory.policy import switches
 from memory.policy.switches import Switch
+from oneclaw.models import Space
 from tests.conversations import TOOL_USE, send, settle
 from tests.sub_sessions import caller, calling, unknown, value, written
 
@@ -163,3 +166,14 @@ def test_a_running_answer_is_not_read(ada):
     assert [row["by"] for row in read(ada, said.turn.session)["messages"]] == ["person"]
     settle(said)
     assert len(read(ada, said.turn.session)["messages"]) == 2
+
+
+def test_a_forgotten_line_is_neither_listed_nor_read(ada):
+    session = written(ada, "Her sister lives in Lisbon", answer="Her sister lives in Lisbon, I note.")
+    space = Space.objects.own_of(ada)
+    apply(space, "MEMORY.md", Append("- Her sister lives in Lisbon\n"), Author(Source.PAGE, ada))
+    forget(space, ["- Her sister lives in Lisbon"], ada)
+    found = str(value(sessions_list(calling(ada, "sessions_list", said=caller(ada)))))
+    assert str(session.pk) in found
+    assert len(read(ada, session)["messages"]) == 2
+    assert "Lisbon" not in str(read(ada, session)) + found

@@ -3,17 +3,20 @@
 import asyncio
 import datetime as dt
 import uuid
+from unittest import mock
 
 import pytest
+from django.db.models import Value
 from django.utils import timezone
 
 from chat.conversations import transcript
 from chat.extensions import ToolError
 from chat.models import ChatSession, Message, RelayedMessage, Turn
-from chat.session_tools import ends, limits, relay
+from chat.session_tools import cards, ends, limits, relay
 from chat.session_tools.send import sessions_send
 from chat.transfer import export
 from chat.turns import commands, loop
+from oneclaw import pubsub
 from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
 from tests.conversations import send, settle
@@ -85,6 +88,65 @@ async def test_a_busy_conversation_gets_it_when_its_answer_has_ended(ada, script
         lambda: list(Message.objects.filter(session=other).order_by("seq").values_list("role", "status"))
     )
     assert said == [("user", "complete"), ("assistant", "complete")] * 2
+
+
+@running
+async def test_a_message_whose_process_has_died_is_delivered_once_by_the_other_ones(ada, scripted):
+    other = await in_database(written, ada, "The other one")
+    relayed = await in_database(accept, ada, other)
+    # Two web processes.
+    ends_listening = [relay.deliver_left(), relay.deliver_left()]
+    await asyncio.wait_for(pubsub.Listener.of_this_loop().connected.wait(), 20)
+    await in_database(ends.sweep)
+    await asyncio.sleep(0.2)
+    # Its own process may still deliver it.
+    assert (await in_database(relay.find, relayed.pk)).state == "queued"
+    await in_database(RelayedMessage.objects.update, created_at=timezone.now() - dt.timedelta(seconds=6))
+    await in_database(ends.sweep)
+    async with asyncio.timeout(20):
+        while (await in_database(relay.find, relayed.pk)).state == "queued":
+            await asyncio.sleep(0.02)
+    await quiet()
+    for end in ends_listening:
+        end()
+    said = await in_database(
+        lambda: list(Message.objects.filter(session=other).order_by("seq").values_list("role", "status"))
+    )
+    assert said == [("user", "complete"), ("assistant", "complete")] * 2
+
+
+@pytest.mark.parametrize(("seconds", "is_left"), [(-1, False), (0, False), (1, True)])
+def test_a_message_is_left_when_its_process_would_have_delivered_it(ada, seconds, is_left):
+    accept(ada, written(ada, "The other one"))
+    accept(ada, send(ada, "A long question").turn.session)
+    clock = timezone.now()
+    age = dt.timedelta(seconds=RelayedMessage.LEFT_SECONDS + seconds)
+    RelayedMessage.objects.update(created_at=clock - age)
+    with mock.patch("oneclaw.models.clock.database_now", return_value=Value(clock)):
+        # Never while the conversation is being answered.
+        assert [each.target.name for each in RelayedMessage.objects.left()] == ["The other one"] * is_left
+
+
+def test_the_card_says_what_has_become_of_the_message(ada):
+    other = written(ada, "The other one")
+    relayed = accept(ada, other)
+
+    def card():
+        update = cards.sent_states([relayed.pk])[relayed.pk]
+        return update["heading"], update["html"]
+
+    heading, html = card()
+    assert heading == "A message waits for a conversation"
+    assert other.get_absolute_url() in html
+    delivery = relay.deliver(relayed.pk, uuid.uuid4())
+    assert (card()[0], f"#message-{delivery.message.pk}@3" in card()[1]) == ("", True)
+    settle(delivery)
+    relayed = accept(ada, other)
+    RelayedMessage.objects.filter(pk=relayed.pk).update(deadline=timezone.now() - dt.timedelta(seconds=1))
+    ends.sweep()
+    heading, html = card()
+    assert heading == "A message was not delivered"
+    assert "busy for too long" in html
 
 
 def test_it_is_delivered_once_however_often_that_is_tried(ada):

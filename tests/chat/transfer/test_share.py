@@ -129,7 +129,7 @@ def test_every_link_that_opens_nothing_looks_the_same(client, ada, session, shar
     type(ada).objects.update(is_active=False)
     assert opens_nothing()
     type(ada).objects.update(is_active=True)
-    share.revoke(SharedLink.objects.visible_to(ada))
+    share.revoke(ada, SharedLink.objects.visible_to(ada))
     assert opens_nothing()
     assert not SharedLink.objects.exists()
 

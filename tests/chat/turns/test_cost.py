@@ -19,6 +19,7 @@ from memory.files import recent_changes
 from oneclaw import llm, pubsub, threads
 from oneclaw.demo import scripted as model
 from oneclaw.models import Space
+from oneclaw.spend import budgets
 from oneclaw.threads import in_database
 from tests.chat.live.test_socket import Client, idle
 from tests.conversations import send, settle
@@ -91,6 +92,7 @@ def name_of(call):
 def quiet(settings, monkeypatch):
     """A short turn, with a folder that nobody has just touched."""
     settings.CHECKPOINT_SECONDS = 60
+    monkeypatch.setattr(budgets, "KNOWN_SECONDS", 3600)
     monkeypatch.setattr(recent_changes, "has_changed", lambda *_: False)
 
 
@@ -143,9 +145,10 @@ async def test_what_is_recalled_takes_a_search_and_the_documents_of_what_it_find
 
 
 def warm_up(person):
-    """What a server has after its first turn: the default agent, and the facts of its model."""
+    """What a server knows after its first turn: the default agent, the facts of its model, that there is no budget."""
     settle(send(person))
     llm.facts_of(settings.MODEL)
+    budgets.states_of(person)
 
 
 def remember(person):

@@ -1,5 +1,6 @@
 """Forgetting: from everywhere, for good, and never learnt again."""
 
+import datetime as dt
 import json
 import threading
 
@@ -12,7 +13,7 @@ from chat.context import per_message
 from chat.context.prompt import build_request
 from chat.conversations import transcript
 from chat.extensions import ToolCall, ToolError
-from chat.models import ChatSession, Message, Turn
+from chat.models import Beat, ChatSession, Message, Schedule, Turn
 from memory.documents import undo
 from memory.documents import write as documents
 from memory.documents.write import Append, Author, Delete, Replace, Source
@@ -597,3 +598,21 @@ def test_an_index_that_was_being_made_meanwhile_is_made_again(space, session, sa
     monkeypatch.setattr(conversations, "build_chunks", meanwhile)
     assert conversations.run(index) is False
     assert holders(MARKER, "memory") == []
+
+
+def test_the_note_of_a_scheduled_turn_goes_at_once_and_that_of_others_stays(ada, stranger, space, write, forget):
+    write(space, f"{LINE}\n")
+    now = timezone.now()
+    for owner in ada, stranger:
+        schedule = Schedule.objects.create(owner=owner, kind="heartbeat", confirmed_at=now)
+        for number, note in enumerate([f"told: {WORDS}", "nothing new"]):
+            at = now + dt.timedelta(minutes=number)
+            Beat.objects.create(owner=owner, schedule=schedule, planned_at=at, status="done", finished_at=at, note=note)
+    forget()
+    notes = Beat.objects.order_by("pk").values_list("owner", "note")
+    assert list(notes) == [
+        (ada.pk, ""),
+        (ada.pk, "nothing new"),
+        (stranger.pk, f"told: {WORDS}"),
+        (stranger.pk, "nothing new"),
+    ]

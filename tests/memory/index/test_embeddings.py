@@ -15,7 +15,9 @@ from memory.index.embeddings import embedder, remote
 from memory.index.embeddings.failures import EmbeddingError
 from memory.models import DocumentIndex, EmbeddingModel, MemoryDocument, TextVector
 from memory.search import cache
+from oneclaw.models import Space, Spend
 from tests.embedding_server import letters
+from tests.spending import NOBODY
 
 ADMIN = "/admin/memory/memorydocument/"
 NOTES = "- The kayak is red.\n- The boat is blue.\n- The car is grey.\n"
@@ -39,7 +41,7 @@ def test_a_save_does_not_wait_for_a_server_and_the_sweep_catches_up(ada, write, 
 
 def test_a_long_memory_goes_in_batches_of_limited_size_four_at_a_time(embeddings):
     embeddings.script = [0.05] * 40
-    rows = embedder().embed(["word " * 400] * 120)
+    rows = embedder().embed(["word " * 400] * 120, NOBODY)
     assert rows.shape == (120, 8)
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
     assert all(sum(len(text) // 3 for text in batch) <= 8_000 for batch in embeddings.asked)
@@ -49,7 +51,7 @@ def test_a_long_memory_goes_in_batches_of_limited_size_four_at_a_time(embeddings
 @pytest.mark.parametrize("step", [429, 500, 503])
 def test_a_passing_failure_is_tried_again(embeddings, step):
     embeddings.script = [step, step]
-    assert len(embedder().embed(["a"])) == 1
+    assert len(embedder().embed(["a"], NOBODY)) == 1
     assert len(embeddings.asked) == 3
 
 
@@ -57,7 +59,7 @@ def test_a_passing_failure_is_tried_again(embeddings, step):
 def test_what_fails_three_times_or_for_good_is_a_failure(embeddings, step, tries):
     embeddings.script = [step] * 5
     with pytest.raises(EmbeddingError):
-        embedder().embed(["a"])
+        embedder().embed(["a"], NOBODY)
     assert len(embeddings.asked) == tries
 
 
@@ -221,7 +223,7 @@ def test_geminis_answer_is_read(ada, write, search, embeddings, settings, monkey
     settings.EMBEDDINGS, settings.GEMINI_API_KEY = "gemini", f"key of {embeddings.url}"
     write(ada, "MEMORY.md", NOTES)
     assert vectors.embed_pending() == 1
-    assert embedder().embed(["red kayak", "boat"])[1] == pytest.approx(
+    assert embedder().embed(["red kayak", "boat"], NOBODY)[1] == pytest.approx(
         np.array(letters("boat")) / np.linalg.norm(letters("boat")), abs=1e-5
     )
     assert search(ada, "kayak")[0].vector_score > 0
@@ -331,8 +333,8 @@ def test_a_text_that_a_server_refuses_keeps_nothing_else_waiting(ada, write, sea
 
 def test_of_a_text_that_is_too_long_for_a_server_the_beginning_is_embedded(embeddings):
     embeddings.longest = 100
-    rows = embedder().embed(["eeee" * 100, "a"])
-    assert rows[0] == pytest.approx(embedder().embed(["eeee" * 25])[0])
+    rows = embedder().embed(["eeee" * 100, "a"], NOBODY)
+    assert rows[0] == pytest.approx(embedder().embed(["eeee" * 25], NOBODY)[0])
 
 
 def test_a_text_that_breaks_a_server_keeps_nothing_else_waiting(ada, write, embeddings):
@@ -377,7 +379,7 @@ def test_a_server_that_says_to_wait_an_hour_is_not_waited_for(embeddings, monkey
     monkeypatch.setattr(remote, "RETRY_DELAY_MAX_SECONDS", 0.05)
     embeddings.script, embeddings.retry_after = [429], "3600"
     started = time.monotonic()
-    assert len(embedder().embed(["a"])) == 1
+    assert len(embedder().embed(["a"], NOBODY)) == 1
     assert time.monotonic() - started < 5
 
 
@@ -385,7 +387,7 @@ def test_a_key_that_a_server_repeats_is_not_told(embeddings, settings, caplog):
     settings.OPENAI_API_KEY = "sk-very-secret"
     embeddings.script = [401]
     with pytest.raises(EmbeddingError, match="401: No such key: Bearer …") as failure:
-        embedder().embed_question("a")
+        embedder().embed_question("a", NOBODY)
     assert "secret" not in str(failure.value) + caplog.text + repr(embedder())
 
 
@@ -395,7 +397,7 @@ def test_a_password_in_an_address_is_in_no_name(ada, write, embeddings, settings
     assert vectors.embed_pending() == 1
     embeddings.script = [401]
     with pytest.raises(EmbeddingError):
-        embedder().embed(["a"])
+        embedder().embed(["a"], NOBODY)
     assert "is left alone" in caplog.text
     told = [str(vectors.state(MemoryDocument.objects.all())), *EmbeddingModel.objects.values_list("name", flat=True)]
     assert "hush" not in " ".join([*told, caplog.text, repr(embedder())])
@@ -415,3 +417,13 @@ def test_of_a_long_question_the_beginning_is_asked(ada, write, search, embedding
     vectors.embed_pending()
     assert search(ada, "kayak " * 200_000, min_score=0)
     assert len(embeddings.asked[-1][0]) <= 10_000
+
+
+def test_the_tokens_that_a_server_has_read_are_spent_for_the_owner_of_the_memory(ada, write, search, embeddings):
+    write(ada, "MEMORY.md", "- Miso likes tuna.")
+    vectors.embed_pending()
+    search(ada, "tuna")
+    tokens = [sum(len(text) // 4 + 1 for text in texts) for texts in embeddings.asked]
+    spent = Spend.objects.filter(purpose=Spend.Purpose.EMBEDDING, user=ada, space=Space.objects.own_of(ada))
+    assert sorted(spent.values_list("input_tokens", flat=True)) == sorted(tokens)
+    assert set(spent.values_list("model", flat=True)) == {"text-embedding-3-small"}

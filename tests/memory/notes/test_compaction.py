@@ -203,7 +203,7 @@ def test_an_index_of_another_branch_or_without_a_forgotten_line_is_waited_for(ta
 def test_an_index_that_only_waits_for_a_pause_is_built_now(talk, prepare, told, scripted):
     scripted.script(answer("NO_REPLY"))
     later = timezone.now() + dt.timedelta(seconds=60)
-    index_id = conversations._make_due(talk, later)
+    (index_id,) = conversations._make_due([talk], later)
     assert not prepare(talk, 2)
     assert ("index_transcript", index_id) in told
     assert TranscriptIndex.objects.get().due_at < later

@@ -7,6 +7,7 @@ import pytest
 from memory.notes.summary import TranscriptEntry, extract, notes_of, summarise, transcript
 from oneclaw.demo.scripted import answer
 from oneclaw.llm.quoting import quoted, shortened
+from tests.spending import NOBODY
 
 DAY = dt.date(2026, 11, 21)
 
@@ -59,7 +60,7 @@ def test_notes_are_kept_without_what_would_break_the_log():
 def test_the_fast_model_is_asked_with_the_conversation_as_data(scripted, settings):
     settings.FAST_MODEL = "fast"
     scripted.script(answer("- Moved to Bern."))
-    assert summarise([said("I moved to Bern.")], DAY) == "- Moved to Bern."
+    assert summarise([said("I moved to Bern.")], DAY, NOBODY) == "- Moved to Bern."
     body = scripted.messages[0].body
     assert body["model"] == "fast"
     assert "tools" not in body
@@ -69,7 +70,7 @@ def test_the_fast_model_is_asked_with_the_conversation_as_data(scripted, setting
 
 
 def test_without_a_word_of_the_person_the_model_is_not_asked(scripted):
-    assert summarise([said("Hello!", "assistant")], DAY) == ""
+    assert summarise([said("Hello!", "assistant")], DAY, NOBODY) == ""
     assert scripted.messages == []
 
 

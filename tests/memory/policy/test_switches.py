@@ -233,11 +233,11 @@ def test_recent_conversations_are_kept_without_saved_memory_and_the_other_way_ro
 
 def test_without_saved_memory_new_and_reset_keep_nothing(session, say, off, scripted):
     say(session, "I move to Bern.")
-    tasks.keep_last_messages(session)
+    tasks.keep_last_messages([session])
     off(Switch.SAVED)
     for job_id in DocumentJob.objects.due_ids():
         document_jobs.run(job_id)
-    tasks.keep_last_messages(session)
+    tasks.keep_last_messages([session])
     assert (DocumentJob.objects.count(), MemoryDocument.objects.count()) == (0, 0)
 
 

@@ -4,12 +4,16 @@ import stat
 import zipfile
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from memory.models import MemoryDocument
 from memory.skills import importing
-from memory.skills.catalogue import find_skill
+from memory.skills.catalogue import find_skill, source_in
 from memory.skills.importing import SkillImportError, import_folder, import_uploaded, import_zip
+from oneclaw.models import Space, SpaceMember
 from tests.skills import FILES, own_skill, packed, skill_text, state_of
+
+ROLES = ("owner", "editor", "reader")
 
 
 def link(path):
@@ -185,3 +189,18 @@ def test_a_folder_that_a_browser_sent_is_checked_the_same_way(ada):
     assert import_uploaded(ada, "my", files).names == ["release-notes"]
     with pytest.raises(SkillImportError, match="outside of the folder"):
         import_uploaded(ada, "my", [*files, ("../evil.md", b"x")], replaces=True)
+
+
+def test_skills_are_imported_into_a_space_that_the_person_may_write(ada, stranger, client):
+    spaces = {role: Space.objects.create(kind="team", name=f"Team of {role}s", owner=stranger) for role in ROLES}
+    for role, space in spaces.items():
+        SpaceMember.objects.create(space=space, user=ada, role=role)
+    client.force_login(ada)
+    form = client.get("/memory/skills/import").content.decode()
+    assert [role for role in ROLES if f"Team of {role}s" in form] == ["owner", "editor"]
+    for role, status in ("editor", 302), ("reader", 404):
+        archive = SimpleUploadedFile("skills.zip", packed(FILES))
+        sent = {"archive": archive, "source": source_in(spaces[role])}
+        assert client.post("/memory/skills/import", sent).status_code == status
+    assert {document.space for document in MemoryDocument.objects.all()} == {spaces["editor"]}
+    assert state_of(ada, find_skill(ada, source_in(spaces["editor"]), "release-notes")) == "waiting"

@@ -10,6 +10,7 @@ from memory.skills.catalogue import find_skill
 from oneclaw.models import Space
 from tests.conversations import send, settle
 from tests.skills import approved, own_skill, put, skill_text, unapproved_skill
+from tests.spending import NOBODY
 
 TASKS = [
     "release notes",
@@ -65,7 +66,7 @@ def test_up_to_five_skills_are_in_the_system_text(ada, count):
 def test_of_six_those_that_fit_are_sent_with_the_message_each_once(ada, monkeypatch):
     skills(ada, 6)
     monkeypatch.setattr(
-        offering, "chosen", lambda found, text, today: [s for s in found if s.folder.split("-")[0] in text]
+        offering, "chosen", lambda found, text, today, payer: [s for s in found if s.folder.split("-")[0] in text]
     )
     request, session = request_for(ada, "Write release notes.")
     assert "<skill name=" not in system(request)
@@ -83,7 +84,7 @@ def test_of_six_those_that_fit_are_sent_with_the_message_each_once(ada, monkeypa
 def test_at_most_so_many_are_sent_with_one_message(ada, limit, monkeypatch, settings):
     settings.SKILLS_IN_PROMPT = limit
     skills(ada, 7)
-    monkeypatch.setattr(offering, "chosen", lambda found, text, today: found)
+    monkeypatch.setattr(offering, "chosen", lambda found, text, today, payer: found)
     request, session = request_for(ada)
     assert last(request).count("<skill name=") == limit
     request, _ = request_for(ada, "Again", session)
@@ -92,7 +93,7 @@ def test_at_most_so_many_are_sent_with_one_message(ada, limit, monkeypatch, sett
 
 def test_what_was_sent_stays_as_it_was(ada, monkeypatch):
     skills(ada, 6)
-    monkeypatch.setattr(offering, "chosen", lambda found, text, today: found[:2])
+    monkeypatch.setattr(offering, "chosen", lambda found, text, today, payer: found[:2])
     first, session = request_for(ada)
     for task in TASKS[:6]:
         approval.switch_off(ada, find_skill(ada, "own", task.replace(" ", "-")))
@@ -196,7 +197,7 @@ def test_a_message_finds_the_skill_that_it_is_about_and_small_talk_none(ada, emb
         found = offering.offered_skills(session)
 
         def names(text):
-            return [skill.folder for skill in choosing.chosen(found, text, ada.day())]
+            return [skill.folder for skill in choosing.chosen(found, text, ada.day(), NOBODY)]
 
         assert names("Write the release notes for the changes merged this week")[0] == "release-notes"
         assert names("The tax office sent a letter")[0] == "tax-letters"

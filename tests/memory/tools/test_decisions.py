@@ -99,8 +99,8 @@ def test_of_two_lines_that_contradict_each_other_the_person_keeps_what_is_right(
     at, contradiction, space, document_of, choice, content, told
 ):
     page = at.get(f"/c/{contradiction.pk}").content.decode()
-    assert "<dd>- Ada lives in Zurich.</dd>" in page
-    assert "<dd>- Ada lives in Bern.</dd>" in page
+    assert "<dd>Ada lives in Zurich.</dd>" in page
+    assert "<dd>Ada lives in Bern.</dd>" in page
     assert "Which is right?" in at.get("/memory/inbox/").content.decode()
     home = at.get("/memory/").content.decode()
     assert "1 thing waits for you in the inbox" in home

@@ -121,7 +121,7 @@ def test_a_line_is_asked_about_when_a_newer_one_says_otherwise(ada, space, writt
     assert (only.text, only.newer) == ("- Works at Nordwind", "- Now works at Südwind")
     page = at.get("/memory/inbox/").content.decode()
     assert "A newer line says otherwise. Is this still true?" in page
-    assert f'<a href="/memory/{document_of(space).pk}/#line-3">- Now works at Südwind</a>' in page
+    assert f'<a href="/memory/{document_of(space).pk}/#line-3">Now works at Südwind</a>' in page
     assert "A newer line says otherwise" in at.get("/memory/").content.decode()
     at.post(f"/memory/reviews/{only.review.pk}", {"answer": "no"})
     assert document_of(space).content == "- Likes green tea\n- Now works at Südwind\n"

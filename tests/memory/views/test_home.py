@@ -13,7 +13,7 @@ from memory.documents.write import Append, Author, Delete, Replace, Source
 from memory.forgetting.forget import forget
 from memory.index.documents import index_document
 from memory.lab import golden
-from memory.models import DocumentOverview, Flush, LabRun, MemoryDocument, Topic
+from memory.models import DocumentOverview, Flush, LabRun, MemoryDocument, Review, Topic, content_hash
 from oneclaw.demo.scripted import answer, bad_request
 from oneclaw.models import Space, SpaceMember
 
@@ -104,7 +104,7 @@ def test_the_memory_of_an_agent_or_a_space_has_its_name(page, ada, stranger):
     assert 'class="entry__acts"' not in text
 
 
-def test_opening_it_takes_seven_statements_however_much_there_is(
+def test_opening_it_takes_five_statements_however_much_there_is(
     client, ada, on, space, django_assert_num_queries, django_capture_on_commit_callbacks
 ):
     client.force_login(ada)
@@ -118,10 +118,33 @@ def test_opening_it_takes_seven_statements_however_much_there_is(
             if not MemoryDocument.objects.filter(path=path).exists():
                 on("2026-11-03", Append("- noted\n"), path)
         client.get("/memory/")
-        # The session, the person, the memories, the curated memory, the changes that wrote its newest entries, which of
-        # them were confirmed, and the state of everything else.
-        with django_assert_num_queries(7):
+        # The session, the person, the memories, the curated memory without its content, and the state of the rest.
+        with django_assert_num_queries(5):
             assert client.get("/memory/").status_code == 200
+
+
+def test_kept_entries_follow_all_that_they_show(page, on, say, session, space, ada, document_of):
+    message = say(session, "Remember it.")
+    on("2026-11-03", Append("- Likes tea\n"), message_id=message.pk)
+    link = f'href="/c/{session.pk}#message-{message.pk}@1"'
+    assert link in page("/memory/")
+    assert link in page("/memory/")
+    line = {"kind": Review.Kind.STILL_TRUE, "line_hash": content_hash("- Likes tea")}
+    review = Review.objects.create(document=document_of(space), answered_at=timezone.now(), **line)
+    assert "still true on" in page("/memory/")
+    review.delete()
+    assert "still true on" not in page("/memory/")
+    DocumentOverview.objects.update(newest=[[Topic.HEALTH, 1, [[1, 1, 1]]]])
+    assert "Health <" in page("/memory/")
+    message.delete()
+    assert link not in page("/memory/")
+    ada.language = "de"
+    ada.save()
+    assert "Bearbeiten" in page("/memory/")
+    on("2026-11-04", Replace("- Likes coffee\n", 1))
+    text = page("/memory/")
+    assert "Likes coffee" in text
+    assert "Likes tea" not in text
 
 
 def test_a_lower_share_of_golden_questions_is_told_on_the_home_page_and_in_the_inbox(page, on, space, settings, ada):

@@ -9,8 +9,9 @@ from django.core.exceptions import ImproperlyConfigured
 from oneclaw.config import environment
 from tests.stage import ROOT
 
-FILES = ("settings.py", "config/context.py", "config/limits.py", "config/privacy.py", "config/schedules.py")
-SOURCES = [ROOT / "oneclaw" / name for name in FILES]
+# The parts of which settings.py takes all names.
+PARTS = re.findall(r"from oneclaw\.config\.(\w+) import \*", (ROOT / "oneclaw/settings.py").read_text())
+SOURCES = [ROOT / "oneclaw/settings.py", *(ROOT / f"oneclaw/config/{part}.py" for part in PARTS)]
 READ = re.findall(r'environment\.\w+\(\s*"([A-Z_]+)"', "".join(path.read_text() for path in SOURCES))
 
 

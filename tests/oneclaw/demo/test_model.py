@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from chat.compaction.checks import check_summary
 from oneclaw import llm
 from oneclaw.demo import model as demo
+from tests.spending import NOBODY, Spending
 
 # A request reads from the database what is known about its model.
 pytestmark = pytest.mark.django_db
@@ -39,7 +40,9 @@ async def ask(*messages, system="", tools=TOOLS):
         {"role": "assistant" if index % 2 else "user", "content": message} for index, message in enumerate(messages)
     ]
     request = llm.Request("any", [{"type": "text", "text": system}] if system else [], turns, tools)
-    blocks = [event.block async for event in llm.stream(request) if isinstance(event, llm.BlockFinished)]
+    blocks = [
+        event.block async for event in llm.stream(request, Spending(NOBODY)) if isinstance(event, llm.BlockFinished)
+    ]
     calls = [(block["name"], block["input"]) for block in blocks if block["type"] == "tool_use"]
     return "\n".join(block["text"] for block in blocks if block["type"] == "text"), calls
 
@@ -62,7 +65,7 @@ async def test_it_is_known_as_the_demo(settings):
 
 async def test_it_answers_under_its_own_name_whichever_model_is_asked():
     request = llm.Request("claude-sonnet-5-5", [], [{"role": "user", "content": "Hello"}], [])
-    finished = [event async for event in llm.stream(request) if isinstance(event, llm.Finished)]
+    finished = [event async for event in llm.stream(request, Spending(NOBODY)) if isinstance(event, llm.Finished)]
     assert [event.model for event in finished] == [llm.DEMO_MODEL]
 
 

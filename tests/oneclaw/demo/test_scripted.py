@@ -14,6 +14,7 @@ from django.conf import settings
 
 from oneclaw import llm
 from oneclaw.demo.scripted import ScriptedModel, answer, html, stalled, text, thinking, tool_use
+from tests.spending import NOBODY, Spending
 
 REQUEST = llm.Request("claude-test", [], [{"role": "user", "content": "Hello?"}])
 BODY = {"model": "claude-test", "max_tokens": 100, "messages": [{"role": "user", "content": "x"}]}
@@ -26,7 +27,9 @@ def post(url, body, path="/v1/messages"):
 
 
 async def say(request=REQUEST):
-    return "".join([event.text async for event in llm.stream(request) if isinstance(event, llm.TextDelta)])
+    return "".join(
+        [event.text async for event in llm.stream(request, Spending(NOBODY)) if isinstance(event, llm.TextDelta)]
+    )
 
 
 async def test_the_script_comes_first_and_then_the_rule(scripted):

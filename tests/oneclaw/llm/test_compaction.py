@@ -12,9 +12,10 @@ from oneclaw.demo.scripted import Reply, answer, bad_request, error, recorded, t
 from oneclaw.demo.strict.api import StrictApi
 from oneclaw.demo.strict.models import MODELS
 from oneclaw.llm import facts
-from oneclaw.llm.compaction import usage_of_compaction
 from oneclaw.llm.server import server_hash
+from oneclaw.llm.usage import whole_usage
 from oneclaw.models import ModelFacts
+from tests.spending import NOBODY, Spending
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -51,7 +52,7 @@ def asking(*messages, instructions="Summarise it."):
 
 async def answered(*messages):
     """The answer to the messages, as it is sent back."""
-    events = [event async for event in llm.stream(request_for(messages))]
+    events = [event async for event in llm.stream(request_for(messages), Spending(NOBODY))]
     assert isinstance(events[-1], llm.Finished)
     return assistant(*(event.block for event in events if isinstance(event, llm.BlockFinished)))
 
@@ -66,7 +67,7 @@ async def talked(turns):
 
 async def compacted(scripted, *messages):
     scripted.script(answer(SUMMARY))
-    return await llm.compact(asking(*messages))
+    return await llm.compact(asking(*messages), Spending(NOBODY))
 
 
 def last(scripted):
@@ -84,7 +85,7 @@ def ignoring(words):
 
 def test_a_summary_is_asked_for_with_everything_of_the_conversation(scripted):
     scripted.script(answer(SUMMARY))
-    made = llm.compact_sync(asking(user("Hello?"), assistant({"type": "text", "text": "Hi."})))
+    made = llm.compact_sync(asking(user("Hello?"), assistant({"type": "text", "text": "Hi."})), NOBODY)
     sent = last(scripted)
     assert sent.headers["anthropic-beta"] == BETA
     assert sent.body["compaction"] == {"type": "summarize", "instructions": "Summarise it."}
@@ -101,7 +102,7 @@ def test_a_summary_is_asked_for_with_everything_of_the_conversation(scripted):
 @pytest.mark.parametrize("instructions", ["", " \n"])
 def test_without_instructions_the_server_uses_its_own(scripted, instructions):
     scripted.script(answer(SUMMARY))
-    llm.compact_sync(asking(instructions=instructions))
+    llm.compact_sync(asking(instructions=instructions), NOBODY)
     assert last(scripted).body["compaction"] == {"type": "summarize"}
 
 
@@ -120,7 +121,7 @@ async def test_a_summary_may_take_as_long_as_thinking(scripted, settings):
     # This model does not think unless it is asked to.
     request = replace(asking(), model="claude-opus-4-8", thinks=False)
     scripted.script(answer(SUMMARY, first_byte=0.8))
-    assert (await llm.compact(request)).text == SUMMARY
+    assert (await llm.compact(request, Spending(NOBODY))).text == SUMMARY
 
 
 def test_the_tokens_of_a_summary_are_those_of_all_its_calls():
@@ -129,8 +130,8 @@ def test_the_tokens_of_a_summary_are_those_of_all_its_calls():
         {"type": "compaction", "input_tokens": 7, "cache_creation": {"ephemeral_5m_input_tokens": 3}},
     ]
     expected = {"input_tokens": 12, "cache_creation": {"ephemeral_5m_input_tokens": 5}}
-    assert usage_of_compaction({"input_tokens": 0, "iterations": calls}) == expected
-    assert usage_of_compaction({"input_tokens": 3, "iterations": None})["input_tokens"] == 3
+    assert whole_usage({"input_tokens": 0, "iterations": calls}) == expected
+    assert whole_usage({"input_tokens": 3, "iterations": None})["input_tokens"] == 3
 
 
 # -- Going on from the block ---------------------------------------------------------------------
@@ -163,7 +164,7 @@ async def test_thinking_is_refused_when_something_stands_between_the_block_and_w
     made = await compacted(scripted, *messages[:2])
     with pytest.raises(llm.ThinkingBoundError):
         await answered(assistant(made.block), user("By the way."), *messages[2:], user("And now?"))
-    assert (await llm.compact(asking())).text
+    assert (await llm.compact(asking(), Spending(NOBODY))).text
 
 
 async def test_thinking_after_the_block_is_refused_when_the_block_is_taken_back(scripted):
@@ -206,7 +207,7 @@ async def test_a_model_that_makes_no_summaries_is_sent_no_block(scripted):
         replace(request_for([assistant(made.block), user("And now?")]), model="claude-haiku-4-5"),
     ):
         with pytest.raises(llm.CompactionUnsupportedError):
-            async for _ in llm.stream(request):
+            async for _ in llm.stream(request, Spending(NOBODY)):
                 pass
     assert len(scripted.messages) == asked
 
@@ -227,7 +228,7 @@ async def test_a_model_that_makes_no_summaries_is_sent_no_block(scripted):
 async def test_what_the_server_says_of_the_messages_is_no_refusal_of_the_field(scripted, cause, expected):
     scripted.script(error(400, "invalid_request_error", "compaction: no.", details={"error_code": cause}))
     with pytest.raises(expected) as failed:
-        await llm.compact(asking())
+        await llm.compact(asking(), Spending(NOBODY))
     assert failed.value.error_code == cause
     assert len(scripted.messages) == 1
     assert facts.cached_facts(SONNET).compacts
@@ -236,17 +237,17 @@ async def test_what_the_server_says_of_the_messages_is_no_refusal_of_the_field(s
 async def test_an_unanswered_call_of_a_tool_is_not_summarised(scripted):
     call = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}
     with pytest.raises(llm.CompactionRefusedError) as failed:
-        await llm.compact(asking(user("Look."), assistant(call)))
+        await llm.compact(asking(user("Look."), assistant(call)), Spending(NOBODY))
     assert failed.value.error_code == "compaction_incomplete_turn"
 
 
 async def test_a_server_that_cannot_for_the_moment_is_asked_again(scripted):
     away = error(529, "overloaded_error", "Retry.", details={"error_code": "compaction_unavailable"})
     scripted.script(away, answer(SUMMARY))
-    assert (await llm.compact(asking())).text == SUMMARY
+    assert (await llm.compact(asking(), Spending(NOBODY))).text == SUMMARY
     scripted.script(away, away, away)
     with pytest.raises(llm.CompactionUnavailableError) as failed:
-        await llm.compact(asking())
+        await llm.compact(asking(), Spending(NOBODY))
     assert failed.value.retryable
     assert len(scripted.messages) == 5
 
@@ -254,10 +255,10 @@ async def test_a_server_that_cannot_for_the_moment_is_asked_again(scripted):
 async def test_a_cut_summary_is_asked_for_once_more_with_twice_the_room(scripted):
     long = answer("word " * 10_000)
     scripted.script(long, answer(SUMMARY))
-    assert (await llm.compact(asking())).text == SUMMARY
+    assert (await llm.compact(asking(), Spending(NOBODY))).text == SUMMARY
     scripted.script(answer("word " * 20_000), answer("word " * 20_000))
     with pytest.raises(llm.TruncatedAnswerError):
-        await llm.compact(asking())
+        await llm.compact(asking(), Spending(NOBODY))
     assert [each.body["max_tokens"] for each in scripted.messages] == [8_000, 16_000, 8_000, 16_000]
 
 
@@ -274,7 +275,7 @@ async def test_a_cut_summary_is_asked_for_once_more_with_twice_the_room(scripted
 async def test_without_a_summary_there_is_a_failure(scripted, reply, expected):
     scripted.script(reply)
     with pytest.raises(expected):
-        await llm.compact(asking())
+        await llm.compact(asking(), Spending(NOBODY))
     assert len(scripted.messages) == 1
     assert facts.cached_facts(SONNET).compacts
 
@@ -282,7 +283,7 @@ async def test_without_a_summary_there_is_a_failure(scripted, reply, expected):
 async def test_a_conversation_that_leaves_no_room_for_the_instructions_is_too_long(scripted):
     scripted.api = StrictApi(models_facts={SONNET: replace(MODELS[SONNET], window_tokens=10_000)})
     with pytest.raises(llm.ContextTooLongError):
-        await llm.compact(asking(user("word " * 5_800), instructions="Keep names. " * 300))
+        await llm.compact(asking(user("word " * 5_800), instructions="Keep names. " * 300), Spending(NOBODY))
     assert len(scripted.messages) == 1
 
 
@@ -292,27 +293,27 @@ async def test_a_conversation_that_leaves_no_room_for_the_instructions_is_too_lo
 def test_a_plain_server_is_asked_once_a_day(scripted, described):
     scripted.api = StrictApi(plain=True)
     with pytest.raises(llm.CompactionUnsupportedError):
-        llm.compact_sync(asking())
+        llm.compact_sync(asking(), NOBODY)
     described.refresh_from_db()
     assert "compacts" in described.learnt
     asked = len(scripted.messages)
     facts.forget_cache()
     with pytest.raises(llm.CompactionUnsupportedError):
-        llm.compact_sync(asking())
+        llm.compact_sync(asking(), NOBODY)
     assert len(scripted.messages) == asked
     described.learnt["compacts"] = (timezone.now() - dt.timedelta(hours=25)).isoformat()
     described.save()
     facts.forget_cache()
     scripted.api = StrictApi()
     scripted.script(answer(SUMMARY))
-    assert llm.compact_sync(asking()).text == SUMMARY
+    assert llm.compact_sync(asking(), NOBODY).text == SUMMARY
 
 
 def test_a_plain_server_refuses_a_block_that_another_one_made(scripted):
     block = {"type": "compaction", "content": SUMMARY, "signature": "c2lnbmVk"}
     scripted.api = StrictApi(plain=True)
     with pytest.raises(llm.CompactionUnsupportedError):
-        llm.complete_sync(request_for([assistant(block), user("And now?")]))
+        llm.complete_sync(request_for([assistant(block), user("And now?")]), NOBODY)
     assert not llm.facts_of(SONNET).compacts
 
 
@@ -330,21 +331,21 @@ async def test_a_server_that_refuses_the_field_is_left_alone(scripted, words):
     scripted.script(bad_request(words))
     for _ in range(2):
         with pytest.raises(llm.CompactionUnsupportedError):
-            await llm.compact(asking())
+            await llm.compact(asking(), Spending(NOBODY))
     assert len(scripted.messages) == 1
-    assert await llm.complete(request_for([user("Hello?")]))
+    assert await llm.complete(request_for([user("Hello?")]), Spending(NOBODY))
 
 
 async def test_a_server_that_answers_instead_is_left_alone_too(scripted):
     scripted.script(ignoring("Hello."))
     with pytest.raises(llm.CompactionUnsupportedError):
-        await llm.compact(asking())
+        await llm.compact(asking(), Spending(NOBODY))
     assert not facts.cached_facts(SONNET).compacts
 
 
 async def test_refused_instructions_are_no_refusal_of_the_field(scripted):
     with pytest.raises(llm.BadRequestError) as failed:
-        await llm.compact(asking(instructions="x" * 16_385))
+        await llm.compact(asking(instructions="x" * 16_385), Spending(NOBODY))
     assert "16384 characters" in failed.value.detail
     assert facts.cached_facts(SONNET).compacts
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from oneclaw import llm
 from oneclaw.demo.scripted import answer, cut, ended, recorded, text, thinking, tool_use
 from oneclaw.llm.events import AnswerReader
+from tests.spending import NOBODY, Spending
 
 REQUEST = llm.Request("claude-test", [], [{"role": "user", "content": "Hello?"}])
 STREAMS = {
@@ -28,7 +29,7 @@ def read(*pieces):
 
 
 async def collect(events):
-    async for event in llm.stream(REQUEST):
+    async for event in llm.stream(REQUEST, Spending(NOBODY)):
         events.append(event)
 
 

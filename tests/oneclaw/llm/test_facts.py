@@ -16,6 +16,7 @@ from oneclaw.llm import client, facts
 from oneclaw.llm.known_models import UNKNOWN, known_facts
 from oneclaw.llm.server import server_hash
 from oneclaw.models import ModelFacts
+from tests.spending import NOBODY, Spending
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -44,7 +45,7 @@ def told(**columns):
 async def test_a_server_that_speaks_only_the_plain_api_is_understood_at_once(scripted, settings):
     settings.EFFORT = "high"
     scripted.default = refusing("thinking", "output_config")
-    events = [event async for event in llm.stream(REQUEST)]
+    events = [event async for event in llm.stream(REQUEST, Spending(NOBODY))]
     assert isinstance(events[-1], llm.Finished)
     # Nobody is told of another attempt: it is not the person's concern.
     assert not [event for event in events if isinstance(event, llm.Retrying)]
@@ -53,13 +54,13 @@ async def test_a_server_that_speaks_only_the_plain_api_is_understood_at_once(scr
         ["output_config"],
         [],
     ]
-    assert await llm.complete(REQUEST) == "Hello."
+    assert await llm.complete(REQUEST, Spending(NOBODY)) == "Hello."
     assert len(scripted.messages) == 4
 
 
 def test_a_refusal_is_remembered_for_a_day_by_all_processes(scripted, settings):
     scripted.default = refusing("thinking")
-    assert llm.complete_sync(REQUEST) == "Hello."
+    assert llm.complete_sync(REQUEST, NOBODY) == "Hello."
     row = ModelFacts.objects.get(model=REQUEST.model)
     assert list(row.learnt) == ["thinking.adaptive"]
     facts.forget_cache()
@@ -82,13 +83,13 @@ def test_a_refusal_is_remembered_for_a_day_by_all_processes(scripted, settings):
 async def test_only_the_refused_field_is_left_out(scripted, settings, words, left):
     settings.EFFORT = "high"
     scripted.script(bad_request(words))
-    await llm.complete(REQUEST)
+    await llm.complete(REQUEST, Spending(NOBODY))
     assert scripted.messages[1].body.keys() & {"thinking", "output_config"} == left
 
 
 async def test_a_refused_display_leaves_the_thinking(scripted):
     scripted.script(bad_request("thinking.adaptive.display: Extra inputs are not permitted"))
-    await llm.complete(REQUEST)
+    await llm.complete(REQUEST, Spending(NOBODY))
     assert scripted.messages[1].body["thinking"] == {"type": "adaptive"}
 
 
@@ -99,7 +100,9 @@ async def test_what_a_refusal_recommends_is_sent_instead(scripted):
     )
     await facts.learn("claude-haiku-5-5", facts.Refusal("none"))
     scripted.script(bad_request(words))
-    await llm.complete(llm.Request("claude-haiku-5-5", [], REQUEST.messages, effort="high", thinks=False))
+    await llm.complete(
+        llm.Request("claude-haiku-5-5", [], REQUEST.messages, effort="high", thinks=False), Spending(NOBODY)
+    )
     # This model knows no `between_tools`: it thinks, and as little as possible.
     last = scripted.messages[1].body
     assert "thinking" not in last
@@ -110,24 +113,24 @@ async def test_a_refused_size_is_kept_to(scripted):
     words = "max_tokens: 128000 > 8000, which is the maximum allowed number of output tokens for claude-sonnet-5-5"
     scripted.script(bad_request(words))
     for _ in range(2):
-        await llm.complete(REQUEST)
+        await llm.complete(REQUEST, Spending(NOBODY))
     assert [each.body["max_tokens"] for each in scripted.messages] == [128_000, 8_000, 8_000]
 
 
 async def test_the_window_is_learnt_from_a_prompt_that_is_too_long(scripted):
     scripted.script(bad_request("prompt is too long: 20100 tokens > 20000 maximum"))
     with pytest.raises(llm.ContextTooLongError) as failed:
-        await llm.complete(REQUEST)
+        await llm.complete(REQUEST, Spending(NOBODY))
     assert (failed.value.tokens, failed.value.limit) == (20_100, 20_000)
     assert len(scripted.messages) == 1
-    await llm.complete(REQUEST)
+    await llm.complete(REQUEST, Spending(NOBODY))
     assert scripted.messages[1].body["max_tokens"] < 20_000
 
 
 async def test_where_prompt_and_answer_share_the_window_the_answer_gets_the_rest(scripted):
     words = "input length and `max_tokens` exceed context limit: 150000 + 64000 > 200000, decrease input length"
     scripted.script(bad_request(words))
-    await llm.complete(llm.Request("claude-sonnet-4-5", [], REQUEST.messages))
+    await llm.complete(llm.Request("claude-sonnet-4-5", [], REQUEST.messages), Spending(NOBODY))
     assert [each.body["max_tokens"] for each in scripted.messages] == [64_000, 50_000]
 
 
@@ -142,21 +145,21 @@ async def test_where_prompt_and_answer_share_the_window_the_answer_gets_the_rest
 async def test_a_refusal_of_the_conversation_is_no_refusal_of_a_field(scripted, words):
     scripted.script(bad_request(words))
     with pytest.raises(llm.BadRequestError):
-        await llm.complete(REQUEST)
+        await llm.complete(REQUEST, Spending(NOBODY))
     assert len(scripted.messages) == 1
 
 
 async def test_a_server_that_refuses_everything_is_left_after_a_few_requests(scripted):
     scripted.default = lambda body: bad_request("thinking is a difficult subject")
     with pytest.raises(llm.BadRequestError):
-        await llm.complete(REQUEST)
+        await llm.complete(REQUEST, Spending(NOBODY))
     assert len(scripted.messages) == 2
 
 
 async def test_once_something_arrived_a_request_is_not_sent_again(scripted):
     scripted.script(cut(answer("Hello there."), after="Hello"))
     with pytest.raises(llm.CutOffError):
-        await llm.complete(REQUEST)
+        await llm.complete(REQUEST, Spending(NOBODY))
     assert len(scripted.messages) == 1
 
 
@@ -171,8 +174,8 @@ async def test_errors_of_compatible_servers_are_understood_too(scripted):
         ),
     )
     with pytest.raises(llm.BadRequestError):
-        await llm.complete(REQUEST)
-    assert await llm.complete(REQUEST) == "Hello from the scripted model."
+        await llm.complete(REQUEST, Spending(NOBODY))
+    assert await llm.complete(REQUEST, Spending(NOBODY)) == "Hello from the scripted model."
     assert "thinking" not in scripted.messages[2].body
 
 
@@ -193,7 +196,7 @@ def test_what_the_server_says_counts_more_than_the_documentation(scripted):
 def test_an_answer_gets_what_the_window_leaves(scripted):
     told(model="claude-haiku-4-5", window=20_000)
     for words in ("word " * 8_000, "word " * 40_000):
-        llm.complete_sync(llm.Request("claude-haiku-4-5", [], [{"role": "user", "content": words}]))
+        llm.complete_sync(llm.Request("claude-haiku-4-5", [], [{"role": "user", "content": words}]), NOBODY)
     asked = [each.body["max_tokens"] for each in scripted.messages]
     # 10,000 tokens; three in a hundred stay free. When nothing is left, the server decides.
     assert asked == [pytest.approx(20_000 - 10_000 - 600, abs=20), 256]
@@ -223,7 +226,7 @@ def test_a_database_that_is_away_keeps_no_answer_back(scripted, monkeypatch):
     monkeypatch.setattr(ModelFacts.objects, "filter", away)
     monkeypatch.setattr(ModelFacts.objects, "select_for_update", away)
     scripted.default = refusing("thinking")
-    assert llm.complete_sync(REQUEST) == "Hello."
+    assert llm.complete_sync(REQUEST, NOBODY) == "Hello."
     assert "adaptive" not in llm.facts_of(REQUEST.model).thinking
 
 

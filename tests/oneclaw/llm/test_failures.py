@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 
 from oneclaw import llm
 from oneclaw.demo.scripted import (
@@ -36,6 +37,7 @@ from oneclaw.demo.scripted import (
     unknown_model,
 )
 from oneclaw.llm.failures import failure_of_response
+from tests.spending import NOBODY, Spending
 
 REQUEST = llm.Request("claude-test", [], [{"role": "user", "content": "Hello?"}])
 WHOLE = answer("Hello there, world.")
@@ -50,7 +52,7 @@ async def outcome(request=REQUEST):
     """(text that was shown, seconds of each announced wait, the failure or Finished)"""
     said, waits = "", []
     try:
-        async for event in llm.stream(request):
+        async for event in llm.stream(request, Spending(NOBODY)):
             if isinstance(event, llm.TextDelta):
                 said += event.text
             elif isinstance(event, llm.Retrying):
@@ -272,7 +274,7 @@ def test_a_log_holds_status_and_type_and_the_servers_sentence_only_when_debuggin
 async def test_other_requests_fail_in_the_same_ways(scripted, settings):
     scripted.script(unknown_model())
     with pytest.raises(llm.UnknownModelError):
-        await llm.complete(REQUEST)
+        await llm.complete(REQUEST, Spending(NOBODY))
     settings.ANTHROPIC_BASE_URL += "/nowhere"
     with pytest.raises(llm.UnknownModelError):
         await llm.models()
@@ -290,7 +292,9 @@ async def test_stopping_passes_through(scripted):
 def test_every_failure_has_its_own_sentence_and_a_code_of_the_protocol():
     protocol = (Path(__file__).parents[3] / "docs" / "protocol.md").read_text()
     failures = list(kinds_of(llm.ModelRequestError))
-    assert len({failure().sentence for failure in failures}) == len(failures) >= 14
+    parameters = {llm.BudgetUsedUpError: ("all", "day", timezone.now())}
+    sentences = {failure(*parameters.get(failure, ())).sentence for failure in failures}
+    assert len(sentences) == len(failures) >= 14
     for failure in failures:
         assert f"`{failure.code}`" in protocol
 

@@ -11,6 +11,7 @@ from oneclaw.demo.strict.models import MODELS
 from oneclaw.llm import facts
 from oneclaw.llm.known_models import known_facts
 from oneclaw.models import ModelFacts
+from tests.spending import NOBODY, Spending
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -29,7 +30,7 @@ async def test_no_model_refuses_what_it_is_sent(scripted, settings, model, effor
         llm.Request(model, [], HELLO, max_tokens=300, thinks=False),
         llm.Request(model, [], HELLO, max_tokens=300, effort="max", thinks=False),
     ):
-        assert await llm.complete(request) == "Hello from the scripted model."
+        assert await llm.complete(request, Spending(NOBODY)) == "Hello from the scripted model."
     # One request for each: nothing had to be learnt, and nothing was cut.
     assert len(scripted.messages) == 3
 
@@ -51,9 +52,9 @@ async def test_a_server_of_the_plain_api_answers_too(scripted, settings, model):
     settings.EFFORT = "high"
     for thinks in (True, False):
         request = llm.Request(model, [], HELLO, max_tokens=300, thinks=thinks)
-        assert await llm.complete(request) == "Hello from the scripted model."
+        assert await llm.complete(request, Spending(NOBODY)) == "Hello from the scripted model."
     asked = len(scripted.messages)
-    assert await llm.complete(request) == "Hello from the scripted model."
+    assert await llm.complete(request, Spending(NOBODY)) == "Hello from the scripted model."
     assert len(scripted.messages) == asked + 1
 
 
@@ -61,15 +62,15 @@ async def test_a_model_whose_thinking_uses_up_the_room_gives_no_answer(scripted)
     scripted.api = StrictApi(thinking_tokens=5_000)
     request = llm.Request("claude-haiku-5-5", [], HELLO, max_tokens=300)
     with pytest.raises(llm.TruncatedAnswerError):
-        await llm.complete(request)
+        await llm.complete(request, Spending(NOBODY))
     quiet = dataclasses.replace(request, thinks=False)
-    assert await llm.complete(quiet) == "Hello from the scripted model."
+    assert await llm.complete(quiet, Spending(NOBODY)) == "Hello from the scripted model."
 
 
 async def test_the_thinking_of_an_answer_can_be_read(scripted):
     # The server sends it only to a request that asks for a summary.
     scripted.script(answer(thinking("They greet me."), "Hello."))
-    events = [event async for event in llm.stream(llm.Request("claude-sonnet-5-5", [], HELLO))]
+    events = [event async for event in llm.stream(llm.Request("claude-sonnet-5-5", [], HELLO), Spending(NOBODY))]
     assert "".join(event.text for event in events if isinstance(event, llm.ThinkingDelta)) == "They greet me."
 
 
@@ -78,7 +79,7 @@ async def test_a_window_smaller_than_documented_is_learnt(scripted):
     scripted.api = StrictApi(models_facts=small)
     long = [{"role": "user", "content": "word " * 20_000}]
     with pytest.raises(llm.ContextTooLongError) as failed:
-        await llm.complete(llm.Request("claude-sonnet-5-5", [], long))
+        await llm.complete(llm.Request("claude-sonnet-5-5", [], long), Spending(NOBODY))
     assert failed.value.limit == 20_000
     assert facts.cached_facts("claude-sonnet-5-5").window_tokens == 20_000
 

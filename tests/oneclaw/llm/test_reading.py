@@ -14,6 +14,7 @@ import pytest
 from oneclaw import llm
 from oneclaw.llm import connection, facts
 from oneclaw.llm.transport import reading
+from tests.spending import NOBODY, Spending
 
 REQUEST = llm.Request("claude-test", [], [{"role": "user", "content": "Hello?"}])
 FRAME_SECONDS = 0.3
@@ -116,7 +117,7 @@ async def texts(events, count):
 
 
 async def test_texts_of_one_frame_are_read_together_and_the_first_at_once(settings):
-    async with upstream(settings) as served, aclosing(llm.stream(REQUEST)) as events:
+    async with upstream(settings) as served, aclosing(llm.stream(REQUEST, Spending(NOBODY))) as events:
         reading_on = asyncio.ensure_future(texts(events, 1))
         writer = await served.asked.get()
         writer.write(delta("a"))
@@ -159,7 +160,7 @@ async def test_what_arrived_before_a_cut_is_kept_although_it_was_held(
         serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         serving.load_cert_chain(*certificate)
         monkeypatch.setattr(connection, "_certificates", lambda _: ssl.create_default_context(cafile=certificate[0]))
-    async with upstream(settings, serving) as served, aclosing(llm.stream(REQUEST)) as events:
+    async with upstream(settings, serving) as served, aclosing(llm.stream(REQUEST, Spending(NOBODY))) as events:
         holding = asyncio.ensure_future(anext(events))
         writer = await served.asked.get()
         await holding
@@ -175,7 +176,7 @@ async def test_what_arrived_before_a_cut_is_kept_although_it_was_held(
 
 async def test_an_answer_that_is_stopped_while_it_is_held_ends_at_once(settings):
     async with upstream(settings) as served:
-        events = llm.stream(REQUEST)
+        events = llm.stream(REQUEST, Spending(NOBODY))
         holding = asyncio.ensure_future(anext(events))
         writer = await served.asked.get()
         await holding
@@ -185,7 +186,7 @@ async def test_an_answer_that_is_stopped_while_it_is_held_ends_at_once(settings)
 
 async def test_the_next_answer_on_the_same_connection_is_not_held(settings):
     async with upstream(settings) as served:
-        async with aclosing(llm.stream(REQUEST)) as events:
+        async with aclosing(llm.stream(REQUEST, Spending(NOBODY))) as events:
             holding = asyncio.ensure_future(anext(events))
             writer = await served.asked.get()
             await holding
@@ -193,7 +194,7 @@ async def test_the_next_answer_on_the_same_connection_is_not_held(settings):
             writer.write(END)
             assert isinstance([each async for each in events][-1], llm.Finished)
         before = len(served.writers)
-        async with aclosing(llm.stream(REQUEST)) as events:
+        async with aclosing(llm.stream(REQUEST, Spending(NOBODY))) as events:
             first = asyncio.ensure_future(texts(events, 1))
             writer = await served.asked.get()
             writer.write(delta("a"))

@@ -6,6 +6,7 @@ from oneclaw import llm
 from oneclaw.demo.scripted import answer, bad_request
 from oneclaw.llm.estimate import IMAGE_TOKENS, estimated_tokens
 from oneclaw.llm.known_models import KNOWN_MODELS, UNKNOWN, is_documented, known_facts
+from tests.spending import NOBODY, Spending
 
 # The SDK warns of models that will be retired.
 pytestmark = pytest.mark.filterwarnings("ignore:The model:DeprecationWarning", "ignore:Using Claude with")
@@ -16,7 +17,7 @@ SUMMARIZED = {"type": "adaptive", "display": "summarized"}
 
 async def sent(scripted, model, **changes):
     """The optional fields of the request as they arrived."""
-    async for _ in llm.stream(llm.Request(model, [], HELLO, **changes)):
+    async for _ in llm.stream(llm.Request(model, [], HELLO, **changes), Spending(NOBODY)):
         pass
     body = scripted.messages[-1].body
     return {name: value for name, value in body.items() if name not in ("model", "messages", "stream")}
@@ -128,11 +129,11 @@ def test_a_name_counts_as_a_known_model_only_when_it_is_one():
 async def test_a_cut_answer_is_asked_for_once_more_with_twice_the_room(scripted):
     request = llm.Request("claude-haiku-5-5", [], HELLO, max_tokens=200, thinks=False)
     scripted.script(answer("A tit", stop_reason="max_tokens"), answer("A title"))
-    assert await llm.complete(request) == "A title"
+    assert await llm.complete(request, Spending(NOBODY)) == "A title"
     assert [each.body["max_tokens"] for each in scripted.messages] == [200, 400]
     scripted.default = lambda body: answer("A tit", stop_reason="max_tokens")
     with pytest.raises(llm.TruncatedAnswerError):
-        await llm.complete(request)
+        await llm.complete(request, Spending(NOBODY))
     assert len(scripted.messages) == 4
 
 
@@ -140,13 +141,13 @@ async def test_a_cut_answer_is_asked_for_once_more_with_twice_the_room(scripted)
 async def test_an_answer_without_text_is_no_answer(scripted, words):
     scripted.script(answer(words) if words else answer())
     with pytest.raises(llm.EmptyAnswerError):
-        await llm.complete(llm.Request("claude-test", [], HELLO))
+        await llm.complete(llm.Request("claude-test", [], HELLO), Spending(NOBODY))
 
 
 async def test_an_answer_that_the_window_cut_is_no_answer(scripted):
     scripted.script(answer("Half", stop_reason="model_context_window_exceeded"))
     with pytest.raises(llm.ContextTooLongError):
-        await llm.complete(llm.Request("claude-test", [], HELLO))
+        await llm.complete(llm.Request("claude-test", [], HELLO), Spending(NOBODY))
 
 
 async def test_thinking_that_is_bound_to_another_conversation_has_a_failure_of_its_own(scripted):
@@ -155,7 +156,7 @@ async def test_thinking_that_is_bound_to_another_conversation_has_a_failure_of_i
     )
     scripted.script(bad_request(words))
     with pytest.raises(llm.ThinkingBoundError) as failed:
-        await llm.complete(llm.Request("claude-sonnet-5-5", [], HELLO))
+        await llm.complete(llm.Request("claude-sonnet-5-5", [], HELLO), Spending(NOBODY))
     assert isinstance(failed.value, llm.BadRequestError)
     assert (failed.value.code, len(scripted.messages)) == ("thinking_bound", 1)
     assert "Try again" in failed.value.sentence

@@ -11,12 +11,13 @@ from oneclaw import llm
 from oneclaw.demo.replies import whole_block
 from oneclaw.demo.scripted import ReplyBlock, answer, recorded, text, thinking, tool_use
 from oneclaw.llm.events import AnswerReader
+from tests.spending import NOBODY, Spending
 
 REQUEST = llm.Request("claude-test", [{"type": "text", "text": "Be kind."}], [{"role": "user", "content": "Hello?"}])
 
 
 async def collect(request=REQUEST):
-    return [event async for event in llm.stream(request)]
+    return [event async for event in llm.stream(request, Spending(NOBODY))]
 
 
 def said(events):
@@ -160,18 +161,18 @@ async def test_what_cannot_be_stored_is_replaced(scripted):
 
 async def test_complete_gives_the_text_of_the_whole_answer(scripted):
     scripted.script(answer(thinking("…"), "A title", " in two blocks"))
-    assert await llm.complete(REQUEST) == "A title in two blocks"
+    assert await llm.complete(REQUEST, Spending(NOBODY)) == "A title in two blocks"
 
 
 async def test_a_refusal_is_no_text_of_an_answer(scripted):
     scripted.script(answer("I ", stop_reason="refusal"))
     with pytest.raises(llm.AnswerRefusedError):
-        await llm.complete(REQUEST)
+        await llm.complete(REQUEST, Spending(NOBODY))
 
 
 def test_sync_code_may_ask_too(scripted):
     scripted.script(answer("From a task."))
-    assert llm.complete_sync(REQUEST) == "From a task."
+    assert llm.complete_sync(REQUEST, NOBODY) == "From a task."
 
 
 async def test_tokens_are_counted_by_the_server(scripted):
@@ -193,7 +194,7 @@ async def test_one_client_and_connection_serve_many_answers(scripted):
 
 async def test_leaving_early_closes_the_connection(scripted):
     scripted.script(answer(text("word " * 1000, pace=0.01)))
-    async with aclosing(llm.stream(REQUEST)) as events:
+    async with aclosing(llm.stream(REQUEST, Spending(NOBODY))) as events:
         async for event in events:
             if isinstance(event, llm.TextDelta):
                 break
@@ -210,11 +211,13 @@ async def test_warming_asks_nobody(scripted):
     assert said(await collect()) == "Hello from the scripted model."
 
 
+# What the calls of another thread have cost is committed.
+@pytest.mark.django_db(transaction=True)
 async def test_clients_are_closed_when_their_loop_ends(scripted):
     keys = []
 
     def elsewhere():
-        assert llm.complete_sync(REQUEST)
+        assert llm.complete_sync(REQUEST, NOBODY)
         keys.extend(llm.connection._clients)
 
     before = set(llm.connection._clients)

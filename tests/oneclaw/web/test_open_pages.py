@@ -14,6 +14,19 @@ OPEN = {
     "accounts/signup/",
     "accounts/inactive/",
     "accounts/password/reset/",
+    "accounts/password/reset/done/",
+    "^accounts/password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",
+    "accounts/password/reset/key/done/",
+    "accounts/confirm-email/",
+    "accounts/confirm-email/<str:key>/",
+    "accounts/waiting/",
+    # Each checks that a sign-in has been begun by password, or begins one.
+    "accounts/second-factor/authenticate/",
+    "accounts/second-factor/webauthn/login/",
+    "accounts/sso/",
+    "accounts/sso/callback/",
+    "accounts/sso/cancelled/",
+    "invited/<str:token>/",
     "welcome/<str:uid>/<str:token>/",
     "first/<str:token>/",
     "manifest.webmanifest",
@@ -38,4 +51,6 @@ def test_only_these_addresses_are_open_without_a_sign_in():
         for path, pattern in patterns(get_resolver().url_patterns)
         if not getattr(pattern.callback, "login_required", True)
     }
-    assert {path for path in found if path != "api/sessions" and not path.startswith("api/v1/")} == OPEN
+    # These check a key or a token themselves.
+    with_key = ("api/v1/", "scim/v2/")
+    assert {path for path in found if path != "api/sessions" and not path.startswith(with_key)} == OPEN

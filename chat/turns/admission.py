@@ -1,0 +1,55 @@
+"""Whether a person may begin a turn now: how many they have sent, how many wait, and what they may spend.
+
+What is refused is not stored. A message that is stored already is never refused: its sender has only lost the reply.
+"""
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+from uuid import UUID
+
+from chat.models import Message
+from chat.turns.slots import TooManyTurnsError, turn_slots
+from oneclaw import llm, pubsub
+from oneclaw.llm.budgets import refuse
+from oneclaw.models import User
+from oneclaw.spend import budgets
+from oneclaw.threads import in_database
+from oneclaw.web.rate_limit import TooManyRequestsError, messages
+
+# What may be tried again later; each has a `sentence`.
+NOT_NOW_ERRORS = (TooManyTurnsError, TooManyRequestsError, llm.BudgetUsedUpError)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+async def admit(user: User, client_id: UUID | None) -> None:
+    """Raise TooManyTurnsError or TooManyRequestsError when `user` may not begin a turn now."""
+    try:
+        turn_slots.refuse_if_full(user.pk)
+        messages.take(user.pk)
+    except (TooManyTurnsError, TooManyRequestsError):
+        if not await in_database(_is_stored, user, client_id):
+            raise
+
+
+def within_budgets(user: User, client_id: UUID | None, store: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Return what `store` returns, unless a budget of `user` is used up; tell them once when most of one is. Sync.
+
+    Raise BudgetUsedUpError.
+    """
+    states = budgets.states_of(user)
+    try:
+        refuse(user, states)
+    except llm.BudgetUsedUpError:
+        if not _is_stored(user, client_id):
+            raise
+    stored = store(*args, **kwargs)
+    if warned := budgets.to_warn_of(user, states):
+        payload = {"kind": "budget", "scope": warned.scope, "period": warned.budget.period, "percent": warned.percent}
+        pubsub.notify(f"user:{user.pk}", payload)
+    return stored
+
+
+def _is_stored(user: User, client_id: UUID | None) -> bool:
+    return client_id is not None and Message.objects.visible_to(user).filter(client_id=client_id).exists()

@@ -1,0 +1,58 @@
+"""The list of a person's spaces, and the conversations of one."""
+
+from django.db.models import Count
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from chat.library import sidebar, spaces
+from chat.views.spaces.frame import own_role, tab_page
+from oneclaw.models import Space, SpaceRole
+from oneclaw.people.requests import SignedInRequest
+from oneclaw.spaces import lifecycle, viewers
+
+# Conversations of one page.
+PAGE_SESSIONS = 30
+# The columns of a row, and of the name of its author.
+COLUMNS = ("title", "active_at", "shared_at", "owner__first_name", "owner__last_name", "owner__email")
+
+
+@require_GET
+def space_list(request: SignedInRequest) -> HttpResponse:
+    """List the person's shared spaces by name, then the archived ones."""
+    held = SpaceRole.objects.filter(user=request.user).exclude(space__kind__in=Space.PRIVATE)
+    held = held.select_related("space").order_by("space__name", "space")
+    rows = list(held.annotate(people=Count("space__members", distinct=True)))
+    context = {
+        "present": [row for row in rows if row.space.archived_at is None],
+        "archived": [row for row in rows if row.space.archived_at is not None],
+        "may_make": lifecycle.may_make_spaces(request.user),
+    }
+    return render(request, "chat/spaces/list.html", context)
+
+
+@require_GET
+def space(request: SignedInRequest, space_id: int) -> HttpResponse:
+    """Show the conversations of a space that the person can see, newest activity first, after the cursor `after`."""
+    held = own_role(request.user, space_id)
+    found = spaces.visible_in(held.space, request.user).select_related("owner").only(*COLUMNS)
+    if "after" in request.GET:
+        try:
+            edge = sidebar.ListCursor.read(request.GET["after"])
+        except ValueError:
+            raise Http404 from None
+        found = found.filter(active_at__lte=edge.active_at).exclude(active_at=edge.active_at, id__gte=edge.session_id)
+    shown = list(found[: PAGE_SESSIONS + 1])
+    context = {
+        "groups": sidebar.by_day(shown[:PAGE_SESSIONS], request.user),
+        "next": sidebar.next_cursor(shown, PAGE_SESSIONS),
+        "is_first": "after" not in request.GET,
+    }
+    return tab_page(request, held, "conversations", "chat/spaces/conversations.html", context)
+
+
+@require_GET
+def space_viewers(request: SignedInRequest, space_id: int) -> HttpResponse:
+    """Show who can see the space, and why."""
+    held = own_role(request.user, space_id)
+    return tab_page(request, held, "", "chat/spaces/viewers.html", {"viewers": viewers.viewers(held.space)})

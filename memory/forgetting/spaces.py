@@ -1,0 +1,49 @@
+"""What memory keeps of a shared space, and its removal with the space: documents with history, index and files."""
+
+import logging
+from collections.abc import Mapping
+
+from django.db import transaction
+
+from memory.files import disk
+from memory.files.folders import folder_of
+from memory.models import MemoryDocument
+from oneclaw.locks import hold
+from oneclaw.models import Space
+from oneclaw.spaces.deletion import SpacePart
+
+logger = logging.getLogger(__name__)
+
+
+def counts(space: Space) -> Mapping[str, int]:
+    """Return how many documents, lines with text, and suggestions without an answer the space has."""
+    contents = space.documents.present().values_list("content", flat=True).order_by("pk")
+    sizes = [sum(bool(line.strip()) for line in text.split("\n")) for text in contents.iterator(chunk_size=200)]
+    return {
+        "documents": len(sizes),
+        "lines": sum(sizes),
+        "suggestions": space.suggestions.waiting().count(),
+    }
+
+
+def remove(space: Space) -> None:
+    """Delete the documents of the space, and its folder once the transaction is committed."""
+    # Nothing writes them any more, and what is being written to a file is finished first.
+    list(space.documents.select_for_update().order_by("pk").values_list("pk"))
+    for document_id in (
+        MemoryDocument.objects.to_mirror().filter(space=space).order_by("pk").values_list("pk", flat=True)
+    ):
+        hold(f"mirror {document_id}")
+    space.documents.all().delete()
+    folder = folder_of(space)
+
+    def remove_folder() -> None:
+        try:
+            disk.remove_all(folder)
+        except OSError:
+            logger.exception("The folder %s of a deleted space could not be removed: delete it.", folder)
+
+    transaction.on_commit(remove_folder)
+
+
+PART = SpacePart("memory", counts, remove)

@@ -1,0 +1,60 @@
+"""Decide whether an admin may open the memory of others, and record each look (ONECLAW_CURATION).
+
+Members of a space open it on its own pages. Here is what an admin does who is none: every look and change is an event
+of the audit log, and the owners of the memory see it (memory/views/settings/looks.py).
+"""
+
+import datetime as dt
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+
+from memory.models import MemoryDocument
+from oneclaw.audit.record import record
+from oneclaw.models import AuditEvent, AuditKind, Space, User, clock
+
+# How long a reason that an admin gave opens a space.
+REASON_VALID = dt.timedelta(hours=1)
+REASON_MAX_CHARS = 300
+LOOKS = (AuditKind.MEMORY_LOOKED_AT, AuditKind.MEMORY_CURATED)
+
+
+def is_of_others(admin: User, space: Space) -> bool:
+    """Return whether `admin` has no role in `space`."""
+    return not space.roles.filter(user=admin).exists()
+
+
+def is_closed() -> bool:
+    """Return whether no admin may open the memory of others."""
+    return settings.CURATION == "closed"
+
+
+def needs_reason(admin: User, space: Space) -> bool:
+    """Return whether `admin` must give a reason before the memory of `space` opens."""
+    if settings.CURATION != "reason":
+        return False
+    reasons = AuditEvent.objects.filter(kind=AuditKind.MEMORY_LOOKED_AT, actor=admin.pk, space=space.pk)
+    return not reasons.filter(details__has_key="reason", at__gt=clock.database_now() - REASON_VALID).exists()
+
+
+def record_look(admin: User, document: MemoryDocument, *, reason: str = "") -> None:
+    """Record that `admin` opens `document` of others, with the `reason` that they gave."""
+    _record(AuditKind.MEMORY_LOOKED_AT, admin, document, **({"reason": reason} if reason else {}))
+
+
+def record_change(admin: User, document: MemoryDocument, *, version: int) -> None:
+    """Record that `admin` has changed `document` of others, which has `version` now."""
+    _record(AuditKind.MEMORY_CURATED, admin, document, version=version)
+
+
+def _record(kind: AuditKind, admin: User, document: MemoryDocument, **details: str | int) -> None:
+    space = document.space
+    owner = space.owner if space.is_private else None
+    record(kind, actor=admin, person=owner, space=space, document=document.pk, path=document.path, **details)
+
+
+def looks_at(user: User) -> QuerySet[AuditEvent]:
+    """Return the looks of admins at the memories that `user` owns, newest first."""
+    owned = Space.objects.owned_by(user).values("pk")
+    mine = Q(person=user.pk) | Q(space__in=owned)
+    return AuditEvent.objects.filter(mine, kind__in=LOOKS).exclude(actor=user.pk).order_by("-at", "-pk")

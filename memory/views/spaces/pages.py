@@ -1,0 +1,44 @@
+"""The tabs of a space that memory adds, and who can see a document."""
+
+from django.core.paginator import Paginator
+from django.db.models import Case, IntegerField, Value, When
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from chat.views.spaces.frame import frame, own_role, tab_page, writable_space
+from memory.models import MemoryDocument
+from memory.policy.paths import AGENTS, CURATED
+from memory.policy.viewers import viewers
+from memory.views.settings.instructions import edited
+from oneclaw.people.requests import SignedInRequest
+
+# Documents of one page.
+PAGE_DOCUMENTS = 100
+
+
+@require_GET
+def space_memory(request: SignedInRequest, space_id: int) -> HttpResponse:
+    """List the documents of a space, curated memory first, then the last changed."""
+    held = own_role(request.user, space_id)
+    curated = Case(When(path=CURATED, then=Value(0)), default=Value(1), output_field=IntegerField())
+    found = MemoryDocument.objects.visible_to(request.user).present().filter(space=held.space)
+    ordered = found.order_by(curated, "-updated_at", "path").defer("content")
+    page = Paginator(ordered, PAGE_DOCUMENTS).get_page(request.GET.get("page"))
+    return tab_page(request, held, "memory", "memory/spaces/memory.html", {"page": page})
+
+
+@require_http_methods(["GET", "POST"])
+def space_instructions(request: SignedInRequest, space_id: int) -> HttpResponse:
+    """Show the instructions of a space, to owners and editors in a form; POST saves them."""
+    held = own_role(request.user, space_id)
+    space = writable_space(request.user, space_id) if request.method == "POST" else held.space
+    return edited(request, space, AGENTS, "memory/spaces/instructions.html", frame(held, "instructions"))
+
+
+@require_GET
+def document_viewers(request: SignedInRequest, document_id: int) -> HttpResponse:
+    """Show who can see a document and its lines, and why."""
+    readable = MemoryDocument.objects.visible_to(request.user).select_related("space__owner")
+    document = get_object_or_404(readable, pk=document_id)
+    return render(request, "memory/viewers.html", {"document": document, "viewers": viewers(document)})

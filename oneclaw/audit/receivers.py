@@ -1,0 +1,58 @@
+"""Record what the parts of Django and allauth tell by signals: sign-ins, passwords, second factors, admin pages."""
+
+from typing import Any
+
+from allauth.account.signals import password_changed, password_reset, password_set
+from allauth.mfa.models import Authenticator
+from allauth.mfa.signals import authenticator_added, authenticator_removed
+from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.db.models.signals import post_save
+from django.dispatch import receiver
+
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, User
+
+ACTIONS = {ADDITION: "added", CHANGE: "changed"}
+
+
+@receiver(user_logged_in)
+def on_sign_in(sender: object, user: User, **kwargs: Any) -> None:
+    record(AuditKind.SIGNED_IN, actor=user)
+
+
+@receiver(user_logged_out)
+def on_sign_out(sender: object, user: User | None, **kwargs: Any) -> None:
+    if user is not None:
+        record(AuditKind.SIGNED_OUT, actor=user)
+
+
+@receiver(user_login_failed)
+def on_failed_sign_in(sender: object, credentials: dict[str, Any], **kwargs: Any) -> None:
+    """Record whose account was tried, if there is one; what was typed is not kept."""
+    typed = credentials.get("email") or credentials.get("username") or ""
+    record(AuditKind.SIGN_IN_FAILED, person=User.objects.filter(email__iexact=typed).first() if typed else None)
+
+
+@receiver([password_changed, password_set, password_reset])
+def on_password(sender: object, user: User, **kwargs: Any) -> None:
+    record(AuditKind.PASSWORD_CHANGED, actor=user)
+
+
+@receiver(authenticator_added)
+def on_second_factor(sender: object, user: User, authenticator: Authenticator, **kwargs: Any) -> None:
+    record(AuditKind.SECOND_FACTOR_ADDED, actor=user, factor=authenticator.type)
+
+
+@receiver(authenticator_removed)
+def on_second_factor_removed(sender: object, user: User, authenticator: Authenticator, **kwargs: Any) -> None:
+    record(AuditKind.SECOND_FACTOR_REMOVED, actor=user, factor=authenticator.type)
+
+
+@receiver(post_save, sender=LogEntry)
+def on_admin_page(sender: object, instance: LogEntry, created: bool, **kwargs: Any) -> None:
+    """Record a change in Django's admin: which row, and not its words."""
+    if created:
+        kind = instance.content_type.model if instance.content_type else ""
+        action = ACTIONS.get(instance.action_flag, "deleted")
+        record(AuditKind.ROW_CHANGED, actor=instance.user, table=kind, row=instance.object_id or "", action=action)

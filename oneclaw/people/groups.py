@@ -1,0 +1,71 @@
+"""The pages on which admins keep groups of people."""
+
+from collections.abc import Callable
+
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods
+
+from oneclaw.models import Group
+from oneclaw.people.requests import SignedInRequest
+from oneclaw.spaces import groups
+from oneclaw.spaces.members import MembersError
+from oneclaw.text import InvalidTextError
+
+# Groups and members of one page.
+PAGE_ROWS = 100
+
+
+@require_http_methods(["GET", "POST"])
+def group_list(request: SignedInRequest) -> HttpResponse:
+    """List the groups; POST makes one. For admins only."""
+    check_admin(request)
+    refusal = ""
+    if request.method == "POST":
+        try:
+            return redirect("group", groups.create(request.POST.get("name")).pk)
+        except (InvalidTextError, groups.GroupError) as error:
+            refusal = error.sentence
+    found = Group.objects.order_by("name").annotate(
+        people=Count("members", distinct=True), used=Count("spaces", distinct=True)
+    )
+    page = Paginator(found, PAGE_ROWS).get_page(request.GET.get("page"))
+    context = {"page": page, "refusal": refusal, "name": request.POST.get("name", "")}
+    return render(request, "people/groups.html", context, status=422 if refusal else 200)
+
+
+@require_http_methods(["GET", "POST"])
+def group(request: SignedInRequest, group_id: int) -> HttpResponse:
+    """Show a group with its members; POST changes it (`do`: rename, add, remove, delete). For admins only."""
+    check_admin(request)
+    shown, refusal = get_object_or_404(Group, pk=group_id), ""
+    if request.method == "POST":
+        form, do = request.POST, request.POST.get("do", "")
+        changes: dict[str, Callable[[], object]] = {
+            "rename": lambda: groups.rename(shown, form.get("name")),
+            "add": lambda: groups.add(shown, form.get("email", "")),
+            "remove": lambda: groups.remove(get_object_or_404(shown.members, pk=form.get("member", "0"))),
+            "delete": lambda: groups.delete(shown),
+        }
+        try:
+            changes.get(do, lambda: None)()
+        except (InvalidTextError, groups.GroupError, MembersError) as error:
+            refusal = error.sentence
+        else:
+            return redirect("groups") if do == "delete" else redirect("group", shown.pk)
+    members = shown.members.select_related("user").order_by("user__first_name", "user__email")
+    context = {
+        "group": shown,
+        "page": Paginator(members, PAGE_ROWS).get_page(request.GET.get("page")),
+        "spaces": shown.spaces.select_related("space").order_by("space__name"),
+        "refusal": refusal,
+    }
+    return render(request, "people/group.html", context, status=422 if refusal else 200)
+
+
+def check_admin(request: SignedInRequest) -> None:
+    """Raise Http404 unless an admin asks."""
+    if not request.user.is_staff:
+        raise Http404

@@ -1,0 +1,87 @@
+"""Delete a space: plan what goes, then remove it.
+
+Each app registers what of a space is its own (SpacePart). The plan asks all of them for numbers; the deletion asks all
+of them to remove their rows, in one transaction, before the space itself goes.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils.translation import gettext_lazy as _
+
+from oneclaw.models import Space, User
+from oneclaw.reasons import Reason
+from oneclaw.spaces.members import lock
+from oneclaw.text import UserFacingError
+
+
+class ChangedPlanError(UserFacingError):
+    """The space holds something else than the plan said."""
+
+    wording = _("The space has changed since. Look again at what would go.")
+
+
+@dataclass(frozen=True)
+class SpacePart:
+    """What one app keeps of a space."""
+
+    # The app's name.
+    name: str
+    # Returns {code: number} of what the deletion of the space concerns. Each code has a wording `space.goes.<code>`
+    # with `number`, such as "3 documents".
+    counts: Callable[[Space], Mapping[str, int]]
+    # Removes what must go before the row of the space, inside the transaction of the deletion.
+    remove: Callable[[Space], None]
+
+
+_parts: dict[str, SpacePart] = {}
+
+
+@dataclass(frozen=True)
+class DeletionPlan:
+    """What would go with a space: {code: number}, without zeros."""
+
+    counts: Mapping[str, int]
+
+    @property
+    def reasons(self) -> list[Reason]:
+        """Return one reason for each number, whose sentence says what becomes of it."""
+        return [Reason(f"space.goes.{code}", {"number": number}) for code, number in self.counts.items()]
+
+    @property
+    def digest(self) -> str:
+        """Return a text that identifies the plan."""
+        return hashlib.sha256(json.dumps(dict(self.counts), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def register(part: SpacePart) -> None:
+    """Register what an app keeps of spaces; again under the same name replaces it."""
+    _parts[part.name] = part
+
+
+def plan(space: Space) -> DeletionPlan:
+    """Return what would go with `space`."""
+    counts = {"members": space.members.count(), "groups": space.groups.count()}
+    for name in sorted(_parts):
+        counts |= _parts[name].counts(space)
+    return DeletionPlan({code: number for code, number in counts.items() if number})
+
+
+@transaction.atomic
+def delete(space: Space, by: User | None = None, digest: str | None = None) -> DeletionPlan:
+    """Delete the shared space with all that the plan names, and return the plan.
+
+    Raise SpaceNotFoundError when there is no such space, or `by` does not own it; ChangedPlanError when `digest` is
+    that of another plan.
+    """
+    space = lock(space, by)
+    found = plan(space)
+    if digest is not None and digest != found.digest:
+        raise ChangedPlanError
+    for name in sorted(_parts):
+        _parts[name].remove(space)
+    space.delete()
+    return found

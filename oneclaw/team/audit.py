@@ -1,0 +1,112 @@
+"""The page of the audit log: its newest events, by person, kind and day, and its export as JSON lines."""
+
+import datetime as dt
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from django import forms
+from django.contrib.auth.decorators import permission_required
+from django.core.paginator import Paginator
+from django.db import models
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse, QueryDict, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_GET
+
+from oneclaw.audit.record import record
+from oneclaw.models import AuditDelivery, AuditEvent, AuditKind, Space, User
+from oneclaw.people.requests import SignedInRequest
+from oneclaw.threads import in_database
+
+PAGE_EVENTS, PART_EVENTS = 50, 1000
+sees_audit = permission_required("oneclaw.view_audit", raise_exception=True)
+
+
+class AuditFilter(forms.Form):
+    """Which events to show; an empty field filters nothing."""
+
+    person = forms.CharField(label=_("Person"), required=False, max_length=254)
+    kind = forms.ChoiceField(label=_("What"), required=False, choices=[("", _("Everything")), *AuditKind.choices])
+    since = forms.DateField(label=_("From"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(label=_("To"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+
+    def events(self) -> QuerySet[AuditEvent]:
+        """Return the events that the filter lets through, newest first; all while a field is not valid."""
+        events = AuditEvent.objects.order_by("-at", "-pk")
+        data = self.cleaned_data if self.is_valid() else {}
+        if name := data.get("person"):
+            people = User.objects.filter(Q(email__icontains=name) | Q(first_name__icontains=name)).values("pk")
+            events = events.filter(Q(actor__in=people) | Q(person__in=people))
+        if kind := data.get("kind"):
+            events = events.filter(kind=kind)
+        if since := data.get("since"):
+            events = events.filter(at__gte=midnight(since))
+        if until := data.get("until"):
+            events = events.filter(at__lt=midnight(until + dt.timedelta(days=1)))
+        return events
+
+
+def midnight(day: dt.date) -> dt.datetime:
+    """Return the beginning of `day` in the active timezone."""
+    return timezone.make_aware(dt.datetime.combine(day, dt.time.min))
+
+
+@require_GET
+@sees_audit
+def audit_page(request: SignedInRequest) -> HttpResponse:
+    """Show the events of the filter, page by page."""
+    form = AuditFilter(request.GET or None)
+    page = Paginator(form.events(), PAGE_EVENTS).get_page(request.GET.get("page"))
+    people = User.objects.in_bulk({pk for event in page for pk in (event.actor, event.person) if pk})
+    spaces = Space.objects.in_bulk({event.space for event in page if event.space})
+    filters = request.GET.copy()
+    filters.pop("page", None)
+    context = {
+        "form": form,
+        "page": page,
+        "rows": [row_of(event, people, spaces) for event in page],
+        "filters": filters.urlencode(),
+        "delivery": AuditDelivery.objects.exclude(failures=0).first(),
+    }
+    return render(request, "team/audit.html", context)
+
+
+def row_of(event: AuditEvent, people: dict[int, User], spaces: dict[int, Space]) -> dict[str, Any]:
+    """Return `event` as the page shows it, with the people and the space that still exist."""
+    return {
+        "event": event,
+        "actor": people.get(event.actor or 0),
+        "person": people.get(event.person or 0),
+        "space": spaces.get(event.space or 0),
+        "details": ", ".join(f"{name}: {value}" for name, value in sorted(event.details.items())),
+    }
+
+
+@require_GET
+@sees_audit
+async def audit_export(request: SignedInRequest) -> StreamingHttpResponse:
+    """Send the events of the filter as JSON lines, newest first."""
+    events = await in_database(begun_export, await request.auser(), request.GET)
+    headers = {"Content-Disposition": 'attachment; filename="audit.jsonl"'}
+    return StreamingHttpResponse(lines_of(events), content_type="application/jsonl", headers=headers)
+
+
+def begun_export(user: User, query: QueryDict) -> QuerySet[AuditEvent]:
+    """Record that `user` exports the audit log, and return the events that the filter `query` lets through."""
+    record(AuditKind.EXPORTED, actor=user, of="audit log")
+    return AuditFilter(query or None).events().order_by("-pk")
+
+
+async def lines_of(events: QuerySet[AuditEvent]) -> AsyncIterator[str]:
+    """Yield `events` as JSON lines, newest first, in parts of PART_EVENTS."""
+
+    def part() -> list[AuditEvent]:
+        return list(events.filter(pk__lt=before)[:PART_EVENTS])
+
+    before = models.BigIntegerField.MAX_BIGINT
+    while found := await in_database(part):
+        before = found[-1].pk
+        yield "".join(json.dumps(event.as_json, ensure_ascii=False) + "\n" for event in found)

@@ -1,0 +1,99 @@
+"""The page of people: who may do what, who is disabled, and links for a forgotten password."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.core.paginator import Paginator
+from django.db.models import Q
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, User
+from oneclaw.people import invitations, roles
+from oneclaw.people.requests import SignedInRequest
+from oneclaw.people.sign_in.fresh import fresh_sign_in_required
+from oneclaw.text import UserFacingError
+
+PAGE_ROWS = 50
+
+
+manages_people = permission_required(roles.MANAGE_PEOPLE, raise_exception=True)
+
+
+@require_GET
+@manages_people
+def people(request: SignedInRequest) -> HttpResponse:
+    """Show the people whose address or name has the words of `q`, or everybody."""
+    return shown(request)
+
+
+def shown(request: SignedInRequest, **more: Any) -> HttpResponse:
+    """Return the page; `more` has a link that is shown only once."""
+    query = request.GET.get("q", "").strip()[:100]
+    found = User.objects.filter(awaits_approval=False).order_by("email").prefetch_related("group_memberships__group")
+    if query:
+        found = found.filter(Q(email__icontains=query) | Q(first_name__icontains=query))
+    page = Paginator(found, PAGE_ROWS).get_page(request.GET.get("page"))
+    rows = [
+        {
+            "person": person,
+            "groups": [membership.group for membership in person.group_memberships.all()],
+            "changeable": roles.may_change(request.user, person) and person.pk != request.user.pk,
+            "linkable": roles.may_give_link(request.user, person),
+        }
+        for person in page
+    ]
+    may_grant = request.user.has_perm(roles.GRANT_ROLES)
+    context = {"rows": rows, "page": page, "query": query, "roles": User.Role.choices if may_grant else [], **more}
+    return render(request, "team/people.html", context)
+
+
+@require_POST
+@permission_required(roles.GRANT_ROLES, raise_exception=True)
+@fresh_sign_in_required
+def change_role(request: SignedInRequest, person_id: int) -> HttpResponse:
+    """Give a person another role."""
+    person, role = get_object_or_404(User, pk=person_id), request.POST.get("role", "")
+    if role in User.Role.values:
+        changed(request, person, lambda: roles.change_role(request.user, person, role))
+    return redirect("team_people")
+
+
+@require_POST
+@manages_people
+@fresh_sign_in_required
+def set_active(request: SignedInRequest, person_id: int) -> HttpResponse:
+    """Disable or enable a person; a disabled one is out at once, on all devices and with all keys."""
+    person = get_object_or_404(User, pk=person_id)
+    active = request.POST.get("active") == "yes"
+    changed(request, person, lambda: roles.set_active(request.user, person, active))
+    return redirect("team_people")
+
+
+def changed(request: SignedInRequest, person: User, change: Any) -> None:
+    """Call `change`, and say what came of it."""
+    try:
+        change()
+    except UserFacingError as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, _("Saved: {person}").format(person=person.email))
+
+
+@never_cache
+@require_POST
+@manages_people
+@fresh_sign_in_required
+def give_link(request: SignedInRequest, person_id: int) -> HttpResponse:
+    """Show a one-time link with which the person chooses a new password; the old one stays until then."""
+    person = get_object_or_404(User, pk=person_id, is_active=True)
+    if not roles.may_give_link(request.user, person):
+        messages.error(request, str(roles.MayNotError()))
+        return redirect("team_people")
+    record(AuditKind.RESET_LINK_MADE, actor=request.user, person=person)
+    return shown(request, link=invitations.invitation_link(person), link_of=person)

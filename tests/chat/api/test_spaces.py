@@ -1,0 +1,59 @@
+"""Spaces over the API: made, filled, left and deleted, and not there for others."""
+
+import uuid
+
+import pytest
+
+from chat.conversations import transcript
+from chat.conversations.model_choice import Choice, NoSuchSpaceError
+from oneclaw.models import Space
+from tests.programs import refusal
+
+
+@pytest.fixture
+def team(adas):
+    return adas.post("/spaces", name="Engine room", kind="team").json()["id"]
+
+
+def test_a_space_is_filled_handed_over_left_and_deleted(adas, strangers, ada, stranger, team):
+    added = adas.post(f"/spaces/{team}/members", email=stranger.email, role="reader").json()
+    member = added["members"][0]["id"]
+    assert strangers.get(f"/spaces/{team}").json()["role"] == "reader"
+    assert refusal(adas.post(f"/spaces/{team}/leave")) == (409, "conflict")
+    assert refusal(adas.post(f"/spaces/{team}/members", email=stranger.email)) == (409, "conflict")
+    assert refusal(adas.post(f"/spaces/{team}/members", email="new@example.org")) == (422, "invalid")
+    assert adas.patch(f"/spaces/{team}/members/{member}", role="editor").json()["role"] == "editor"
+    adas.post(f"/spaces/{team}/members/{member}/hand-over")
+    assert adas.post(f"/spaces/{team}/leave").status_code == 204
+    assert refusal(adas.get(f"/spaces/{team}")) == (404, "not_found")
+    plan = strangers.client.delete(f"/api/v1/spaces/{team}?dry_run=true").json()
+    assert plan == {"deleted": False, "counts": {"members": 1}, "digest": plan["digest"]}
+    assert refusal(strangers.client.delete(f"/api/v1/spaces/{team}?digest=x")) == (409, "conflict")
+    assert strangers.client.delete(f"/api/v1/spaces/{team}?digest={plan['digest']}").json()["deleted"]
+    assert not Space.objects.shared().exists()
+
+
+def test_a_space_is_changed_by_its_owners_only(adas, strangers, stranger, team):
+    adas.post(f"/spaces/{team}/members", email=stranger.email, role="editor")
+    changed = adas.patch(f"/spaces/{team}", name="Bridge", archived=True).json()
+    assert (changed["name"], changed["kind"], changed["archived"]) == ("Bridge", "team", True)
+    assert [each["id"] for each in adas.get("/spaces", archived=True).json()] == [team]
+    assert refusal(strangers.patch(f"/spaces/{team}", name="Mine")) == (403, "read_only")
+    own = Space.objects.own_of(stranger).pk
+    assert refusal(strangers.patch(f"/spaces/{own}", name="Mine")) == (404, "not_found")
+
+
+def test_a_conversation_begins_in_a_space_and_is_moved(adas, strangers, ada, stranger, team):
+    accepted = transcript.accept(ada, uuid.uuid4(), uuid.uuid4(), "Hello", choice=Choice(space=team))
+    session = accepted.message.session
+    assert (session.space_id, session.shared_at) == (team, None)
+    assert adas.patch(f"/sessions/{session.pk}", space=0).json()["space"] is None
+    assert adas.patch(f"/sessions/{session.pk}", space=team).json()["space"] == team
+    assert refusal(adas.patch(f"/sessions/{session.pk}", space=team + 1)) == (404, "not_found")
+    temporary = transcript.accept(ada, uuid.uuid4(), uuid.uuid4(), "Hello", mode="temporary", choice=Choice(space=team))
+    assert temporary.message.session.space_id is None
+    with pytest.raises(NoSuchSpaceError):
+        transcript.accept(stranger, uuid.uuid4(), uuid.uuid4(), "Hello", choice=Choice(space=team))
+    adas.patch(f"/spaces/{team}", archived=True)
+    with pytest.raises(NoSuchSpaceError):
+        transcript.accept(ada, uuid.uuid4(), uuid.uuid4(), "Hello", choice=Choice(space=team))

@@ -1,0 +1,121 @@
+"""SCIM: a directory keeps people and groups, and nothing else."""
+
+import json
+
+import pytest
+from django.test import Client
+
+from oneclaw.models import Group, GroupMember, Space, User
+
+TOKEN = "a token of at least thirty-two characters"
+USER, GROUP = "urn:ietf:params:scim:schemas:core:2.0:User", "urn:ietf:params:scim:schemas:core:2.0:Group"
+PATCH = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
+GRACE = {"schemas": [USER], "userName": "Grace@Example.org", "externalId": "e1", "active": True}
+GRACE |= {
+    "name": {"givenName": "Grace", "familyName": "Hopper"},
+    "emails": [{"value": "grace@example.org", "primary": True}],
+}
+
+
+@pytest.fixture
+def call(db, settings):
+    settings.SCIM_TOKEN = TOKEN
+
+    def call(method, path, body=None, status=200):
+        response = Client().generic(
+            method,
+            f"/scim/v2/{path}",
+            json.dumps(body) if body is not None else "",
+            content_type="application/scim+json",
+            headers={"Authorization": f"Bearer {TOKEN}"},
+        )
+        assert response.status_code == status, response.content.decode()
+        return json.loads(response.content) if response.content else None
+
+    return call
+
+
+def patch(op, path=None, value=None):
+    operation = {"op": op, **({"path": path} if path else {}), **({"value": value} if value is not None else {})}
+    return {"schemas": [PATCH], "Operations": [operation]}
+
+
+def test_a_person_is_made_found_changed_and_disabled(call, ada):
+    made = call("POST", "Users", GRACE, 201)
+    grace = User.objects.get(email="grace@example.org")
+    assert (made["id"], made["displayName"], grace.first_name) == (str(grace.pk), "Grace Hopper", "Grace Hopper")
+    assert (grace.role, grace.has_usable_password()) == ("", False)
+    call("POST", "Users", GRACE, 409)
+    found = call("GET", 'Users?filter=userName eq "GRACE@example.org"')
+    assert [each["id"] for each in found["Resources"]] == [made["id"]]
+    assert call("GET", 'Users?filter=externalId eq "e1"')["totalResults"] == 1
+    assert call("GET", "Users?count=1&startIndex=2")["totalResults"] == 2
+    call("PATCH", f"Users/{grace.pk}", patch("Replace", "displayName", "Amazing Grace"))
+    here = Client()
+    here.force_login(grace)
+    # As Entra sends it.
+    call("PATCH", f"Users/{grace.pk}", patch("Replace", "active", False))
+    grace.refresh_from_db()
+    assert (grace.first_name, grace.is_active) == ("Amazing Grace", False)
+    assert here.get("/settings/").status_code == 302
+    call("PUT", f"Users/{grace.pk}", {**GRACE, "active": True})
+    call("DELETE", f"Users/{grace.pk}", status=204)
+    call("GET", f"Users/{grace.pk}", status=404)
+    grace.refresh_from_db()
+    assert not grace.is_active
+    # Who comes back has the account of before.
+    assert call("POST", "Users", GRACE, 201)["id"] == made["id"]
+
+
+def test_groups_give_their_members_the_spaces_and_take_them_back(call, ada, stranger):
+    space = Space.objects.create(owner=stranger, kind=Space.Kind.TEAM, name="Labs")
+    made = call(
+        "POST", "Groups", {"schemas": [GROUP], "displayName": "Research", "members": [{"value": str(ada.pk)}]}, 201
+    )
+    group = Group.objects.get()
+    assert group.managed_by == "scim"
+    space.groups.create(group=group, role="reader")
+    assert ada.space_roles.filter(space=space).exists()
+    call("PATCH", f"Groups/{made['id']}", patch("add", "members", [{"value": str(stranger.pk)}]))
+    assert GroupMember.objects.count() == 2
+    after = call("PATCH", f"Groups/{made['id']}", patch("remove", f'members[value eq "{ada.pk}"]'))
+    assert [each["value"] for each in after["members"]] == [str(stranger.pk)]
+    assert not ada.space_roles.filter(space=space).exists()
+    assert "members" not in call("GET", "Groups?excludedAttributes=members")["Resources"][0]
+    call("PATCH", f"Groups/{made['id']}", patch("add", "members", [{"value": "999999"}]), 400)
+    call("DELETE", f"Groups/{made['id']}", status=204)
+    assert not Group.objects.exists()
+
+
+def test_groups_of_admins_and_people_with_roles_are_not_the_directorys(call, admin_person):
+    by_hand = Group.objects.create(name="Reading")
+    call("GET", f"Groups/{by_hand.pk}", status=404)
+    call("POST", "Groups", {"schemas": [GROUP], "displayName": "Reading"}, 409)
+    # Neither the address of an owner, which can reset the password, nor the last owner's access, nor a role.
+    call("PATCH", f"Users/{admin_person.pk}", patch("replace", "userName", "mallory@example.org"), 400)
+    call("PATCH", f"Users/{admin_person.pk}", patch("replace", "active", False), 403)
+    call("DELETE", f"Users/{admin_person.pk}", status=403)
+    admin_person.refresh_from_db()
+    assert (admin_person.email, admin_person.is_active) == ("root@example.org", True)
+    call("POST", "Users", {**GRACE, "roles": [{"value": "owner"}]}, 201)
+    assert User.objects.get(email="grace@example.org").role == ""
+
+
+@pytest.mark.parametrize(
+    "body", [{"schemas": [USER], "userName": "no address"}, {"schemas": [USER]}, {"userName": 1}, []]
+)
+def test_a_wrong_message_is_refused_as_scim_says(call, body):
+    assert call("POST", "Users", body, 400)["schemas"] == ["urn:ietf:params:scim:api:messages:2.0:Error"]
+    call("GET", "Users?filter=userName eq", status=400)
+    assert not User.objects.exists()
+
+
+def test_only_the_token_opens_it_and_without_one_it_is_not_there(call, client, settings, admin_person):
+    for path in ("Users", "Groups", "ServiceProviderConfig", "Schemas", "ResourceTypes", f"Users/{admin_person.pk}"):
+        assert client.get(f"/scim/v2/{path}").status_code == 401
+        assert client.get(f"/scim/v2/{path}", headers={"Authorization": "Bearer wrong"}).status_code == 401
+        call("GET", path)
+    client.force_login(admin_person)
+    assert client.get("/scim/v2/Users").status_code == 401
+    settings.SCIM_TOKEN = ""
+    assert client.get("/scim/v2/Users", headers={"Authorization": "Bearer "}).status_code == 404

@@ -1,0 +1,105 @@
+"""What was spent, as its person, a team's admin and a program see it."""
+
+import csv
+import datetime as dt
+
+import pytest
+from django.contrib.auth.models import Permission
+
+from oneclaw.models import Budget, Group, Space, Spend
+from oneclaw.spend.calls import Payer, Spending
+
+pytestmark = pytest.mark.django_db
+JUNE = "2026-06"
+
+
+@pytest.fixture
+def spent(ada, stranger, settings):
+    """Two people's calls in June 2026, one of them on the first day of July by Ada's clock."""
+    settings.PRICES = {"claude": (2.0, 10.0, 0.2, 2.5)}
+    Group.objects.create(name="Research").members.create(user=ada)
+    space = Space.objects.own_of(ada)
+
+    def spend(user, purpose, model, tokens, at="2026-06-10T10:00Z", space=None):
+        spending = Spending(Payer(purpose, user.pk, space_id=space and space.pk))
+        spending.add(model, {"input_tokens": tokens, "output_tokens": 1_000})
+        for row in spending.rows:
+            row.at = dt.datetime.fromisoformat(at)
+        spending.store()
+
+    spend(ada, Spend.Purpose.ANSWER, "claude-large", 1_000_000)
+    spend(ada, Spend.Purpose.NOTES, "claude-small", 500_000, space=space)
+    spend(ada, Spend.Purpose.ANSWER, "other", 10, at="2026-06-11T10:00Z")
+    spend(ada, Spend.Purpose.ANSWER, "claude-large", 7_000_000, at="2026-06-30T22:30Z")
+    spend(stranger, Spend.Purpose.ANSWER, "=cmd()", 4_000_000)
+
+
+@pytest.fixture
+def biller(stranger):
+    stranger.user_permissions.add(Permission.objects.get(codename="view_spend"))
+    return stranger
+
+
+def text_of(page):
+    return " ".join(page.content.decode().split())
+
+
+def test_a_person_sees_what_their_own_calls_and_their_memory_have_cost(client, ada, spent):
+    client.force_login(ada)
+    page = text_of(client.get(f"/settings/usage/?month={JUNE}"))
+    assert "3.02 US dollars for 1,503,010 tokens." in page
+    assert "Memory’s share: 33 %." in page
+    assert "1 request has no price" in page
+    assert "Notes of conversations" in page
+    assert "claude-large" in page
+    assert "=cmd" not in page
+    # The first hours of July by her clock are July's.
+    assert "14.01 US dollars" in text_of(client.get("/settings/usage/?month=2026-07"))
+    assert "No model was asked in this month." in text_of(client.get("/settings/usage/?month=2026-05"))
+    assert client.get("/settings/usage/?month=never").status_code == 404
+
+
+def test_only_those_who_may_see_everybodys_usage_find_its_page(client, ada, biller, spent):
+    for path in ("/team/usage/", "/team/usage.csv"):
+        client.force_login(ada)
+        assert client.get(path).status_code == 403
+        client.force_login(biller)
+        assert client.get(path).status_code == 200
+    assert "/team/usage/" in text_of(client.get("/settings/"))
+    client.force_login(ada)
+    assert "/team/usage/" not in text_of(client.get("/settings/"))
+
+
+def test_the_page_of_the_team_adds_up_by_person_group_space_purpose_and_model(client, biller, ada, spent):
+    Budget.objects.create(group=Group.objects.get(), period="month", max_tokens=5)
+    client.force_login(biller)
+    response = client.get(f"/team/usage/?month={JUNE}")
+    found = {str(title): [(row.name, row.sums.calls) for row in rows] for title, rows in response.context["tables"]}
+    assert found["By person"] == [("ada@example.org", 4), ("stranger@example.org", 1)]
+    assert found["By group"] == [("Research", 4)]
+    assert found["By space"] == [("No space", 4), (str(Space.objects.own_of(ada).name), 1)]
+    assert found["By purpose"] == [("Answers", 4), ("Notes of conversations", 1)]
+    assert dict(found["By model"])["claude-large"] == 2
+    page = text_of(response)
+    assert page.partition("usage__chart")[2].count("<rect") == 30
+    assert "of 5 tokens" in page
+
+
+def test_the_file_has_every_line_and_no_formulas(client, biller, spent):
+    client.force_login(biller)
+    response = client.get(f"/team/usage.csv?month={JUNE}")
+    lines = list(csv.DictReader(response.content.decode().splitlines()))
+    assert len(lines) == 5
+    assert {line["model"] for line in lines} == {"claude-large", "claude-small", "other", "'=cmd()"}
+    first = next(line for line in lines if line["model"] == "claude-small")
+    assert (first["day"], first["person"], first["purpose"]) == ("2026-06-10", "ada@example.org", "notes")
+    assert (first["input_tokens"], float(first["cost"])) == ("500000", 1.01)
+
+
+def test_a_program_reads_what_its_person_has_spent(adas, strangers, spent):
+    told = adas.get("/usage", month=JUNE).json()
+    assert (told["total"]["calls"], told["total"]["cost"], told["memory"]["cost"]) == (3, 3.02, 1.01)
+    assert [day["day"] for day in told["days"]] == ["2026-06-10", "2026-06-11"]
+    assert {row["name"] for row in told["purposes"]} == {"answer", "notes"}
+    assert {row["name"] for row in strangers.get("/usage", month=JUNE).json()["models"]} == {"=cmd()"}
+    assert adas.get("/usage", month="June").status_code == 422
