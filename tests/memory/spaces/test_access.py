@@ -121,6 +121,8 @@ def test_a_private_conversation_in_a_space_reads_both_marked_and_saves_its_own(
     assert prompt_condition(private) != before
     assert "red key" not in workspace_section(private, workspace_items(private))
     assert find_document(private, f"spaces/{kitchen.pk}/MEMORY.md") is None
+    # A space keeps its owner.
+    SpaceMember.objects.create(space=kitchen, user=ada, role="owner")
 
 
 def test_what_is_recalled_of_the_space_is_marked_with_its_name(private, known, append, kitchen, say):
