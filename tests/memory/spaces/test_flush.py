@@ -5,6 +5,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from chat.models import ChatSession
+from memory.documents.write import Append, Author, Source, apply
 from memory.files import disk
 from memory.files.folders import folder_of
 from memory.files.mirror import try_to_mirror
@@ -12,7 +13,9 @@ from memory.invariants import INVARIANTS
 from memory.models import Flush, MemoryDocument
 from memory.notes import claims, flush
 from oneclaw.demo.scripted import answer
+from oneclaw.jobs import ClaimLostError
 from oneclaw.models import Space
+from oneclaw.spaces import deletion
 
 
 def do(session, reason="switched"):
@@ -109,3 +112,15 @@ def test_the_database_refuses_notes_in_a_space_that_the_conversation_is_not_shar
     for space in (kitchen, Space.objects.own_of(stranger)):
         with pytest.raises(IntegrityError), transaction.atomic():
             Flush.objects.create(space=space, **fields)
+
+
+def test_a_space_that_is_deleted_while_its_notes_are_written_gets_none(shared, say, ada, kitchen, space, scripted):
+    say(shared, "The oven is broken.")
+    claim = claims.claim_flush(flush.request(shared, "switched").pk)
+    try_to_mirror(apply(kitchen, "MEMORY.md", Append("- Soup.\n"), Author(Source.PAGE, ada)).document_id)
+    deletion.delete(kitchen, ada)
+    with pytest.raises(ClaimLostError):
+        flush.finish(claim, "- The oven is broken.")
+    claims.postpone(claim, ClaimLostError())
+    assert logs() == {}
+    assert violations() == []
