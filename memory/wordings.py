@@ -192,4 +192,7 @@ WORDINGS: Mapping[str, Wording] = {
     "space.goes.suggestions": ngettext_lazy(
         "%(number)s text that waits for a yes", "%(number)s texts that wait for a yes", "number"
     ),
+    "space.goes.proposals": ngettext_lazy(
+        "%(number)s proposal of a member", "%(number)s proposals of members", "number"
+    ),
 }
