@@ -29,6 +29,7 @@ if apps.is_installed("memory"):
     api.add_router("", "memory.api.routes.router")
     api.add_router("", "memory.api.library.router")
     api.add_router("", "memory.api.suggestions.router")
+    api.add_router("", "memory.api.proposals.router")
     api.add_router("", "memory.api.skills.router")
 api_urls = api.urls
 for pattern in api_urls[0]:

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from memory.files import disk
 from memory.files.folders import folder_of
-from memory.models import MemoryDocument
+from memory.models import MemoryDocument, Proposal
 from oneclaw.locks import hold
 from oneclaw.models import Space
 from oneclaw.spaces.deletion import SpacePart
@@ -23,6 +23,7 @@ def counts(space: Space) -> Mapping[str, int]:
         "documents": len(sizes),
         "lines": sum(sizes),
         "suggestions": space.suggestions.waiting().count(),
+        "proposals": Proposal.objects.filter(space=space).count(),
     }
 
 
