@@ -97,6 +97,8 @@ WORDINGS: Mapping[str, Wording] = {
     # Why a sub-session failed.
     "turn.tokens_used_up": _("The sub-sessions of this answer have used the %(tokens)s tokens that they may use."),
     # After an action on conversations, folders or links.
+    "conversation.shared": _("Shared with %(space)s."),
+    "conversation.private": _("The conversation is private again."),
     "conversation.busy": _("An answer is still running. Wait for it, or stop it."),
     "conversation.read_only": _("You can read this conversation, and not write in it. Fork it to go on from here."),
     "conversation.not_last": _(

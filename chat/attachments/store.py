@@ -154,11 +154,17 @@ def remove(user: User, attachment_id: uuid.UUID) -> None:
 
 
 def visible_file(user: User, attachment_id: uuid.UUID) -> Attachment | None:
-    """Return the person's file if it is unsent or in a conversation that is not deleted; None otherwise."""
-    row = Attachment.objects.filter(owner=user, pk=attachment_id).select_related("session").first()
-    if row is None or row.session is None or row.session.deleted_at is None:
+    """Return the file if it is the person's and unsent, or in a conversation that they may see; None otherwise."""
+    row = Attachment.objects.filter(pk=attachment_id).select_related("session").first()
+    if row is None:
+        return None
+    if row.owner_id == user.pk and (row.session is None or _is_private(user, row.session)):
         return row
     return row if Message.objects.visible_to(user).filter(**_referencing(row)).exists() else None
+
+
+def _is_private(user: User, session: ChatSession) -> bool:
+    return session.owner_id == user.pk and not session.is_shared and session.deleted_at is None
 
 
 def delete_files_of(session: ChatSession) -> None:
@@ -197,8 +203,8 @@ def _delete_unsent(rows: AttachmentQuerySet) -> int:
 
 
 def _referencing(row: Attachment) -> dict[str, object]:
-    """Return the filter of the messages that reference the attachment `row`."""
-    return {"session__owner": row.owner_id, "file_names__attachment": row.pk}
+    """Return the filter of the messages that reference the attachment `row`, in whichever conversation."""
+    return {"file_names__attachment": row.pk}
 
 
 def _remove_files(owner_id: int, attachment_id: uuid.UUID) -> None:

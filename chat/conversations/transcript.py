@@ -21,6 +21,7 @@ from chat import extensions
 from chat.attachments import store
 from chat.conversations import lifecycle, model_choice, statements, titles
 from chat.conversations.model_choice import NO_CHOICE, Choice
+from chat.conversations.shared import authors, people
 from chat.models import Attachment, ChatSession, Message, Turn
 from chat.rendering import incremental
 from chat.rendering.cards import Card
@@ -90,7 +91,7 @@ def accept(
     lifecycle.ReadOnlySessionError, model_choice.NotOfferedError, store.FileMissingError.
     """
     session = lifecycle.lock_or_make(user, session_id, mode, choice)
-    message = NewMessage(client_id, text, [], holder)
+    message = NewMessage(user, client_id, text, [], holder)
     if session._state.adding:
         if begun := _begin(session, replace(message, files=store.lock_files(user, files))):
             return begun
@@ -115,6 +116,7 @@ def accept(
 class NewMessage:
     """A person's message that is to be stored, with its locked files; `holder` is the process that will answer it."""
 
+    author: User
     client_id: uuid.UUID
     text: str
     files: Sequence[Attachment]
@@ -127,13 +129,15 @@ def _begin(session: ChatSession, new: NewMessage) -> AcceptedMessage | None:
     if not session.title:
         title = titles.first_words(extensions.masked(new.text) or ", ".join(file.name for file in new.files))
         session.title = _("Temporary chat") if session.is_temporary else title
-        notifications.append((f"user:{session.owner_id}", {"kind": "sessions"}))
+        notifications += people.list_hints(session)
     content = [file.reference() for file in new.files]
     if new.text:
         content.append({"type": "text", "text": new.text})
-    message = next_message(session, Message.Role.USER, client_id=new.client_id, content=content, text=new.text)
+    written = {"client_id": new.client_id, "content": content, "text": new.text, **authors.columns(session, new.author)}
+    message = next_message(session, Message.Role.USER, **written)
     answer = next_message(session, Message.Role.ASSISTANT, status=Message.Status.RUNNING)
     turn = Turn(session=session, kind=Turn.Kind.SEND, holder=new.holder or uuid.uuid4(), lease_until=lease_end())
+    turn.asked_by = new.author if session.is_shared else None
     if statements.begin_turn(session, message, turn, answer, notifications):
         store.mark_sent(new.files, message)
         return AcceptedMessage(message, turn, answer)
@@ -175,14 +179,23 @@ def next_message(session: ChatSession, role: str, **fields: Any) -> Message:
 
 
 def begin_turn(
-    session: ChatSession, prompt: Message, kind: str, holder: uuid.UUID | None, parent: Message | None = None
+    session: ChatSession,
+    prompt: Message,
+    kind: str,
+    holder: uuid.UUID | None,
+    parent: Message | None = None,
+    asked_by: User | None = None,
 ) -> tuple[Turn, Message]:
-    """Store a running turn of a locked session, and the placeholder of its answer, after `parent` or the prompt."""
+    """Store a running turn of a locked session, and the placeholder of its answer, after `parent` or the prompt.
+
+    `asked_by` is the person who asks, for whom it acts in a shared session.
+    """
     turn = Turn.objects.create(
         session=session,
         prompt=prompt,
         attempt=prompt.attempts.count() + 1,
         kind=kind,
+        asked_by=asked_by if session.is_shared else None,
         holder=holder or uuid.uuid4(),
         lease_until=lease_end(),
     )
@@ -364,18 +377,6 @@ def interrupt(session: ChatSession, turn: Turn) -> None:
 def interrupt_own_turn(turn: Turn) -> None:
     """Interrupt a turn of this process that cannot continue. Raise LeaseLostError when it does not hold the turn."""
     interrupt(lock_held_session(turn), turn)
-
-
-@transaction.atomic
-def request_stop(user: User, session_id: uuid.UUID | None, message_id: int | None) -> None:
-    """Ask for the stop of a turn, that of `message_id` or any running one of the session: its row gets the flag
-    `stop_requested`, and the process that runs it gets a hint."""
-    turns = Turn.objects.running().filter(session__owner=user)
-    of_message = Q(messages=message_id) | Q(prompt=message_id)
-    asked = of_message if message_id is not None else Q(session=session_id)
-    for turn in turns.filter(asked).distinct():
-        Turn.objects.filter(pk=turn.pk).update(stop_requested=True)
-        pubsub.notify(f"session:{turn.session_id}", {"kind": "stop", "turn": turn.pk})
 
 
 def sweep() -> int:

@@ -123,6 +123,9 @@ class Tool:
     field_labels: Mapping[str, StrOrPromise] = field(default_factory=dict)
     # Whether the heading of its card shows the first line in place of a summary that is no Reason.
     shows_first_line: bool = False
+    # Whether it is offered in conversations that are shared with a space: there it must neither read nor write anything
+    # of one person, whoever asks.
+    for_spaces: bool = False
 
 
 class ContextItem(TypedDict):
@@ -340,3 +343,6 @@ class Extension:
     remains: Callable[[User, Collection[UUID]], Remains | None] | None = None
     # Handlers that may change or refuse what the chat does, each under a contract (chat/extensions/hooks.py).
     hooks: Sequence[Hook] = ()
+    # Whether the app's sections, condition, context of messages and mentions are asked for in conversations that are
+    # shared with a space: there they must hold nothing of one person.
+    for_spaces: bool = False

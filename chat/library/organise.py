@@ -12,7 +12,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from chat.conversations import lifecycle
+from chat.library import places
 from chat.models import ChatSession, ChatSessionQuerySet, Folder
+from chat.models.sharing import visibility
 from chat.signals import turn_finished
 from oneclaw import pubsub
 from oneclaw.models import User
@@ -42,18 +44,32 @@ def organise(user: User, ids: Collection[uuid.UUID], action: str, folder: Folder
     `folder` is the target of "move"; None takes them out of their folder. Idempotent. Raise KeyError for an unknown
     action.
     """
-    change = ACTIONS[action]
-    mine = ChatSession.objects.filter(owner=user, pk__in=list(ids)[:REQUEST_MAX_SESSIONS])
-    changed = change(mine, folder)
+    chosen = ChatSession.objects.filter(pk__in=list(ids)[:REQUEST_MAX_SESSIONS])
+    changed = ACTIONS[action](changeable_by(user, chosen, action), folder)
+    if action in places.ACTIONS:
+        changed += places.ACTIONS[action](user, chosen, folder)
     if changed:
         pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
     return changed
 
 
+def changeable_by(user: User, sessions: ChatSessionQuerySet, action: str) -> ChatSessionQuerySet:
+    """Return those of `sessions` in whose rows `action` of the person changes something, deleted ones too.
+
+    Where a shared one of another person is in the list of `user` is not in its row (chat/library/places.py), and how it
+    ended is not either: the others go on with it.
+    """
+    if action in ("delete", "restore"):
+        return sessions.managed_by(user)
+    if action in ("archive", "reset"):
+        return sessions.filter(visibility.private(user))
+    return sessions.filter(visibility.visible(user), owner=user)
+
+
 def mark_read(user: User, session_id: uuid.UUID, seq: int) -> None:
     """Record that the person has seen the messages up to `seq` on a page."""
-    session = ChatSession.objects.visible_to(user).filter(pk=session_id, read_seq__lt=seq, last_seq__gte=seq)
-    if session.update(read_seq=seq):
+    seen = ChatSession.objects.visible_to(user).filter(pk=session_id, last_seq__gte=seq)
+    if seen.filter(owner=user, read_seq__lt=seq).update(read_seq=seq) or places.mark_read(user, seen, seq):
         pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
 
 

@@ -24,7 +24,7 @@ from chat.live.server_frames import (
     ready_frame,
 )
 from chat.models import Message
-from chat.turns import commands, start
+from chat.turns import commands, start, stopping
 from chat.turns.commands import EndCommand
 from oneclaw.models import User
 from oneclaw.reasons import Reason
@@ -103,7 +103,7 @@ async def handle(user: User, frame: Action, session_id: uuid.UUID | None = None)
             session = await in_database(branches.show, user, frame.message)
             return CarriedOut(partial(ready_frame, session.pk, session.last_seq, reset=True))
         case StopFrame():
-            await in_database(transcript.request_stop, user, session_id, frame.message)
+            await in_database(stopping.request_stop, user, session_id, frame.message)
             return CarriedOut(lambda: PONG)
         case RetryFrame():
             answer = await start.repeat(user, frame.message, frame.type, frame.choice, TurnPublisher)

@@ -15,10 +15,12 @@ from django.db import Error
 from django.utils import translation
 from django.utils.translation import get_language, gettext_lazy
 
+from chat.live.members import Members
 from chat.live.outbox import Outbox
 from chat.live.replay import ReplayFrame, frames_after, is_too_much, shows_hidden_message, updated_frame
 from chat.live.server_frames import (
     ROUNDS_CHANGED,
+    SHARING_CHANGED,
     BlockFrame,
     MessageFrame,
     ServerFrame,
@@ -54,9 +56,10 @@ class LiveTurn(Protocol):
 
 
 class Room:
-    """A person's sockets that show one session in this process, and the turn that this process runs for it, if any.
+    """The sockets that show one session in this process, and the turn that this process runs for it, if any.
 
-    A person who opened the id before another person created its session has a separate room, which gets no frames.
+    They are of its owner and, when it is shared, of members of its space. A person who opened the id before another
+    person created its session has a separate room, which gets no frames.
     """
 
     def __init__(self, owner_id: int, session_id: uuid.UUID) -> None:
@@ -80,26 +83,41 @@ class Room:
         self._changed_while_joining = False
         self._updating: set[asyncio.Task[None]] = set()
         self._unsubscribe = pubsub.subscribe(f"session:{session_id}", self._hinted)
+        self.members = Members(self)
 
     @property
     def key(self) -> tuple[int, uuid.UUID]:
         return self.owner_id, self.session_id
 
-    def publish(self, frame: ServerFrame, key: object = None) -> None:
-        """Send `frame` to every socket; with a `key` it replaces a waiting frame of the same key."""
+    def publish(self, frame: ServerFrame | Callable[[], ServerFrame], key: object = None) -> None:
+        """Send `frame`, or what it returns in each language of the sockets, to every socket; with a `key` it replaces a
+        waiting frame of the same key."""
         if key is None:
             self.version += 1
-        if self.outboxes:
-            text = encode(frame)
-            for outbox in self.outboxes:
+        for language, outboxes in self.by_language().items():
+            text = encode(worded(frame, language))
+            for outbox in outboxes:
                 outbox.put(text, key)
 
-    def publish_whole(self, frames: Iterable[ServerFrame]) -> None:
-        """Send `frames` that belong together and may be large, such as a finished answer, to every socket."""
+    def publish_whole(self, frames: Callable[[], Iterable[ServerFrame]]) -> None:
+        """Send the frames that `frames` returns in each language of the sockets, which belong together and may be large,
+        such as a finished answer, to every socket."""
         self.version += 1
-        texts = [(encode(frame), None) for frame in frames] if self.outboxes else []
+        for language, outboxes in self.by_language().items():
+            texts = [(encode(frame), None) for frame in worded(frames, language)]
+            for outbox in outboxes:
+                outbox.put_together(texts)
+
+    def by_language(self) -> dict[str, list[Outbox]]:
+        """Return the sockets by the language of their pages; nearly always there is one."""
+        found: dict[str, list[Outbox]] = {}
         for outbox in self.outboxes:
-            outbox.put_together(texts)
+            found.setdefault(outbox.language, []).append(outbox)
+        return found
+
+    def watch(self, space_id: int | None) -> None:
+        """Turn away sockets whose people lose their role in this space; None: the session is private."""
+        self.members.watch(space_id)
 
     def leave(self, outbox: Outbox) -> None:
         """Remove a socket by its outbox."""
@@ -111,6 +129,7 @@ class Room:
         if not self.outboxes and self.running is None and rooms.get(self.key) is self:
             del rooms[self.key]
             self._unsubscribe()
+            self.members.watch(None)
 
     async def read_rows(self, seq: int) -> tuple[list[ReplayFrame], int]:
         """Return `frames_after` for `seq`; reads the rows again when a frame was published meanwhile."""
@@ -175,13 +194,16 @@ class Room:
                 task.add_done_callback(self._updating.discard)
         elif payload["kind"] == "rounds":
             self.publish(ROUNDS_CHANGED, ROUNDS_CHANGED["kind"])
+        elif payload["kind"] == "shared":
+            self.members.check()
+            self.publish(SHARING_CHANGED, SHARING_CHANGED["kind"])
         elif payload["kind"] == "deleted":
-            with translation.override(self.language):
-                self.publish(error_frame("not_found", str(DELETED)))
+            self.publish(lambda: error_frame("not_found", str(DELETED)))
             if self.running is not None:
                 self.running.stop(None)
         elif payload == pubsub.MISSED:
             self._missed = True
+            self.members.check()
             self.publish(ROUNDS_CHANGED, ROUNDS_CHANGED["kind"])
             self.refresh()
         elif payload.get("by") != pubsub.own_name():
@@ -190,18 +212,30 @@ class Room:
 
     async def _update(self, message_id: str) -> None:
         """Send a finished message, whose card changed, to the sockets here. A failure is logged: a reload shows it."""
+        frames = {}
         try:
-            with translation.override(self.language):
-                frame = await in_database(updated_frame, self.owner_id, message_id)
+            for language in self.by_language():
+                with translation.override(language or self.language):
+                    frames[language] = await in_database(updated_frame, self.owner_id, message_id)
         except Error:
             logger.warning("The database is away; an open page shows an older card.", exc_info=True)
             return
-        if frame is not None:
-            self.publish(frame)
+        self.version += 1
+        for outbox in self.outboxes:
+            if frame := frames.get(outbox.language):
+                outbox.put(encode(frame))
 
     async def _shows_another_branch(self) -> bool:
         """Return whether another branch may be shown now, which a lost hint would have said."""
         return await in_database(shows_hidden_message, self.owner_id, self.session_id, self.complete_seq)
+
+    async def _read_in_languages(self) -> tuple[dict[str, list[ReplayFrame]], int]:
+        """Return what the sockets here lack, in the language of each, and their new complete seq."""
+        read, complete_seq = {}, 0
+        for language in self.by_language():
+            with translation.override(language or self.language):
+                read[language], complete_seq = await self.read_rows(self.complete_seq)
+        return read, complete_seq
 
     async def _catch_up(self) -> None:
         """Send the rows that another process wrote to the sockets here; a running answer as of its checkpoint."""
@@ -209,8 +243,7 @@ class Room:
             while self.outboxes:
                 self._changed_again = False
                 try:
-                    with translation.override(self.language):
-                        frames, complete_seq = await self.read_rows(self.complete_seq)
+                    read, complete_seq = await self._read_in_languages()
                 except Error:
                     logger.warning("The database is away; reading again soon.", exc_info=True)
                     await asyncio.sleep(DATABASE_RETRY_SECONDS)
@@ -218,13 +251,14 @@ class Room:
                 if self.running is not None:
                     self.behind = True
                     return
-                texts: list[tuple[str, object]]
+                frames = next(iter(read.values()), [])
+                reset: list[tuple[str, object]] = []
                 if is_too_much(frames, complete_seq) or (self._missed and await self._shows_another_branch()):
-                    texts = [(encode(ready_frame(self.session_id, complete_seq, reset=True)), ("ready", None))]
-                else:
-                    texts = [(encode(frame), key_of(frame)) for frame in frames]
+                    reset = [(encode(ready_frame(self.session_id, complete_seq, reset=True)), ("ready", None))]
+                texts = {name: [(encode(frame), key_of(frame)) for frame in found] for name, found in read.items()}
                 for outbox in self.outboxes:
-                    outbox.put_together(texts)
+                    # One that came meanwhile has read by itself what it lacks.
+                    outbox.put_together(reset or texts.get(outbox.language, []))
                 self.complete_seq = max(self.complete_seq, complete_seq)
                 self._missed = False
                 if not self._changed_again:
@@ -236,6 +270,16 @@ class Room:
 def key_of(frame: ReplayFrame) -> tuple[str, str | None]:
     """Return the key under which a newer frame about the same message replaces `frame`."""
     return frame["type"], frame["id"] if frame["type"] == "message" else frame["message"]
+
+
+def worded(frame: R | Callable[[], R], language: str) -> R:
+    """Return `frame`, or what it returns in `language`; "" for the active one."""
+    if not callable(frame):
+        return frame
+    if not language or language == get_language():
+        return frame()
+    with translation.override(language):
+        return frame()
 
 
 rooms: dict[tuple[int, uuid.UUID], Room] = {}

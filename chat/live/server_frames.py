@@ -80,7 +80,7 @@ class DoneFrame(TypedDict):
 
 class NoticeFrame(TypedDict):
     type: Literal["notice"]
-    kind: Literal["retrying", "waiting", "sessions", "rounds"]
+    kind: Literal["retrying", "waiting", "sessions", "rounds", "shared"]
     html: str
 
 
@@ -116,6 +116,8 @@ ServerFrame = (
 PONG: PongFrame = {"type": "pong"}
 SESSIONS_CHANGED: NoticeFrame = {"type": "notice", "kind": "sessions", "html": ""}
 ROUNDS_CHANGED: NoticeFrame = {"type": "notice", "kind": "rounds", "html": ""}
+# Who sees the conversation has changed.
+SHARING_CHANGED: NoticeFrame = {"type": "notice", "kind": "shared", "html": ""}
 
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

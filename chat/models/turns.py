@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from oneclaw.models import clock
+from oneclaw.models import User, clock
 from oneclaw.reasons import ReasonField
 
 
@@ -44,6 +44,10 @@ class Turn(models.Model):
     # The user message that it answers.
     prompt = models.ForeignKey("Message", on_delete=models.CASCADE, related_name="attempts", db_index=False)
     attempt = models.PositiveIntegerField(default=1)
+    # In a shared conversation the person who asked for it, for whom its tools act; None: the owner of the session.
+    asked_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
+    )
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.SEND)
     status = models.CharField(max_length=12, choices=Status, default=Status.RUNNING)
     # The token of the process that runs it, and the end of its lease. A new holder has a new token.
@@ -64,6 +68,16 @@ class Turn(models.Model):
             models.UniqueConstraint(fields=["prompt", "attempt"], name="one_answer_per_attempt"),
         ]
         indexes = [models.Index(fields=["lease_until"], condition=Q(status="running"), name="turn_leases")]
+
+    @property
+    def person(self) -> User:
+        """Return the person who asked for it: whose limits, language and time zone count, and for whom tools act."""
+        return self.asked_by or self.session.owner
+
+    @property
+    def person_id(self) -> int:
+        """Return the id of `person`."""
+        return self.asked_by_id or self.session.owner_id
 
     def __str__(self) -> str:
         return f"turn {self.pk} of {self.session_id}: {self.status}"

@@ -56,7 +56,8 @@ def end_conversation(user: User, session_id: uuid.UUID, reason: str) -> uuid.UUI
     belongs to another person or is deleted.
     """
     session = lifecycle.find(user, session_id)
-    follower = lifecycle.end(session, reason) if session is not None else None
+    # The others go on with a shared one.
+    follower = lifecycle.end(session, reason) if session is not None and not session.is_shared else None
     return follower.pk if follower else None
 
 
@@ -78,6 +79,8 @@ def begin_anew(
     such conversation yet. Raise the errors of `transcript.accept`.
     """
     session = lifecycle.find(user, session_id)
+    if session is not None and session.is_shared:
+        session, mode, choice = None, None, replace(choice, agent=None)
     if session is not None:
         follower = lifecycle.successor(session, follower_id)
         follower.route_id = None
@@ -116,6 +119,8 @@ def carry_out(user: User, session_id: uuid.UUID, key: uuid.UUID, command: Contex
     Raise SessionNotFoundError when it belongs to another person or is deleted, oneclaw.text.InvalidTextError.
     """
     session = lifecycle.find(user, session_id)
+    if session is not None and command.word != "/context":
+        lifecycle.refuse_unless_writer(user, session)
     match command.word:
         case "/compact":
             return compact(session, command.focus)

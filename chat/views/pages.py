@@ -32,11 +32,12 @@ from chat.live import replay
 from chat.live.errors import FrameError
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, handle
-from chat.models import Agent, ChatSession, ContextRound, SubTask, default_agent
+from chat.models import Agent, ChatSession, ContextRound, SubTask, default_agent, placed
 from chat.rendering import incremental
+from chat.turns import stopping
 from chat.views import toasts
 from chat.views.attachments import kept_file
-from chat.views.own import own_session
+from chat.views.own import managed_session, own_session, written_session
 from chat.views.toasts import Toast
 from oneclaw import llm
 from oneclaw.config import release
@@ -63,7 +64,8 @@ def new_chat(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_GET
 def conversation(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    mine = with_counted(ChatSession.objects.visible_to(request.user)).select_related("agent")
+    mine = placed(with_counted(ChatSession.objects.visible_to(request.user)), request.user)
+    mine = mine.select_related("agent", "space")
     mine = mine.annotate(has_rounds=Exists(ContextRound.objects.filter(session=OuterRef("pk"))))
     session = get_object_or_404(mine, pk=session_id)
     if session.is_temporary and temporary.is_left(session):
@@ -190,7 +192,7 @@ def older_sessions(request: SignedInRequest) -> HttpResponse:
 def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:
     """Return the person's session that the page shows; None for a new one or an invalid id."""
     try:
-        return ChatSession.objects.visible_to(request.user).filter(pk=uuid.UUID(current)).first()
+        return placed(ChatSession.objects.visible_to(request.user), request.user).filter(pk=uuid.UUID(current)).first()
     except ValueError:
         return None
 
@@ -199,7 +201,7 @@ def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:
 @require_http_methods(["GET", "POST"])
 def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show the form, on a page or in place of the list's row (GET), or save the new title (POST)."""
-    session = own_session(request.user, session_id)
+    session = managed_session(request.user, session_id)
     refusal = ""
     if request.method == "POST":
         try:
@@ -346,6 +348,9 @@ def end(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     if reason not in ("end", "archive"):
         raise SuspiciousOperation("reason is neither end nor archive")
     session = own_session(request.user, session_id)
+    if session.is_shared:
+        # The others go on with it.
+        return redirect("chat")
     lifecycle.end(session, reason)
     toasts.keep(request, Toast(Reason(f"ended.{reason if reason == 'archive' else session.mode}")))
     return redirect("chat")
@@ -354,8 +359,8 @@ def end(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
 @login_required
 @require_POST
 def stop(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    session = own_session(request.user, session_id)
-    transcript.request_stop(request.user, session.pk, None)
+    session = written_session(request.user, session_id)
+    stopping.request_stop(request.user, session.pk, None)
     return redirect(session)
 
 

@@ -59,7 +59,7 @@ def read(session: ChatSession, path: str) -> str | None:
     found, sources = TRANSCRIPT_PATH.fullmatch(path), sources_of(session)
     if found is None or sources.transcripts_of is None:
         return None
-    meant = ChatSession.objects.visible_to(session.owner).filter(pk=uuid.UUID(found[1])).first()
+    meant = ChatSession.objects.private_to(session.owner).filter(pk=uuid.UUID(found[1])).first()
     if meant is None or not is_kept(meant):
         return None
     through = sources.but_session_after if meant.pk == session.pk else meant.last_complete_seq()

@@ -109,7 +109,7 @@ def _find_line(shown: ShownMemory, documents: Sequence[MemoryDocument], user: Us
 
 def _find_said(shown: ShownMemory, session: ChatSession) -> None:
     named = TRANSCRIPT_PATH.fullmatch(shown.memory.path)
-    mine = ChatSession.objects.visible_to(session.owner)
+    mine = ChatSession.objects.private_to(session.owner)
     other = mine.filter(pk=UUID(named[1])).first() if named else None
     if other is None:
         shown.source = _("A deleted conversation")

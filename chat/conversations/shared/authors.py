@@ -1,0 +1,29 @@
+"""Who writes in a shared conversation: the columns that say so, and the number by which the model tells people apart."""
+
+from typing import Any
+
+from django.db.models import IntegerField, Max
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
+
+from chat.conversations.shared.marks import FROM_KEY
+from chat.models import ChatSession, Message
+from oneclaw.models import User
+
+
+def columns(session: ChatSession, user: User) -> dict[str, Any]:
+    """Return the columns of a message that `user` writes in the locked `session`; none in a private one."""
+    if not session.is_shared:
+        return {}
+    return {"author": user, "meta": {FROM_KEY: {"number": number_of(session, user), "name": str(user)}}}
+
+
+def number_of(session: ChatSession, user: User) -> int:
+    """Return the number of `user` among those who have written in the locked shared `session`, which stays."""
+    written = session.messages.filter(role=Message.Role.USER, meta__has_key=FROM_KEY)
+    number = KT(f"meta__{FROM_KEY}__number")
+    known = written.filter(author=user).values_list(Cast(number, IntegerField()), flat=True).first()
+    if known is not None:
+        return int(known)
+    newest = written.aggregate(newest=Max(Cast(number, IntegerField())))["newest"]
+    return int(newest or 0) + 1
