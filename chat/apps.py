@@ -15,6 +15,7 @@ class ChatConfig(AppConfig):
         from chat.schedules.propose import SCHEDULES
         from chat.session_tools import receivers  # noqa: F401
         from chat.session_tools.extension import SESSION_TOOLS
+        from chat.turns import stopping  # noqa: F401
         from oneclaw import reasons
 
         reasons.register(wordings.WORDINGS)

@@ -31,6 +31,7 @@ WORDINGS: Mapping[str, Wording] = {
     "call.arguments_changed": _("A rule of this server changed the arguments (%(names)s)."),
     "call.result_changed": _("A rule of this server changed the result (%(names)s)."),
     "call.result_withheld": _("A check of this server failed (%(name)s), so the result was withheld."),
+    "call.not_a_member": _("Who asked may not write in this conversation any more, so nothing was done."),
     "call.failed": _("The tool %(name)s failed (%(error)s)."),
     # Why a turn was refused before its first request.
     "turn.refused_by_rule": _("A rule of this server refused this message: %(sentence)s"),

@@ -30,7 +30,7 @@ from chat.conversations import lifecycle, model_choice, presence
 from chat.conversations.shared import marks
 from chat.library import organise, totals
 from chat.live.frames import MessageFrameFields, SendFrame, frame_of
-from chat.live.handle import Commanded, Ended, handle
+from chat.live.handle import Commanded, Ended, Queued, handle
 from chat.live.routed import Delivered, handle_routed
 from chat.live.wait import until_answered
 from chat.models import Agent, ChatSession, Message, MessageQuerySet, Turn, default_agent, placed
@@ -211,6 +211,8 @@ async def sent_to_session(user: User, message: MessageIn, client_id: uuid.UUID) 
     outcome = await handle(user, frame_of(SendFrame, **fields))
     if isinstance(outcome, Commanded):
         return Delivered(session_id, notice=str(outcome.reason))
+    if isinstance(outcome, Queued):
+        return Delivered(session_id, notice=_("The message waits for the answer that is running."))
     if isinstance(outcome, Ended):
         return Delivered(outcome.follower_id if outcome.first else session_id, outcome.first, outcome.reason)
     return Delivered(session_id, outcome)

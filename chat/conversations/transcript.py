@@ -80,12 +80,15 @@ def accept(
     mode: str | None = None,
     choice: Choice = NO_CHOICE,
     files: Sequence[uuid.UUID] = (),
+    *,
+    is_next: bool = False,
 ) -> AcceptedMessage:
     """Store a person's message, and a running turn with its placeholder; deduplicate by (session, client_id).
 
     `text` and `files` are those of a `chat.live.frames.SendFrame`. The same `holder` again gets its own turn again, not
     a duplicate. The first message decides the conversation's `mode` (None: agent) and the agent of `choice`;
-    None in a later message keeps the mode, and each message may change the model from then on.
+    None in a later message keeps the mode, and each message may change the model from then on. In a shared conversation
+    only the one that `is_next` of its queue comes before the others that wait.
 
     Raise ClientIdConflictError, OtherModeError, SessionBusyError, lifecycle.SessionNotFoundError,
     lifecycle.ReadOnlySessionError, model_choice.NotOfferedError, store.FileMissingError.
@@ -96,6 +99,9 @@ def accept(
         if begun := _begin(session, replace(message, files=store.lock_files(user, files))):
             return begun
         session = lifecycle.lock(user, session_id)  # another process has made it meanwhile
+    if session.is_shared and not is_next and session.queue.exists():
+        if not session.messages.filter(client_id=client_id).exists():
+            raise SessionBusyError
     if mode is not None and session.mode != mode:
         raise OtherModeError
     # Usually, the statement that writes the message finds what refuses it.

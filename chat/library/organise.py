@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from chat.conversations import lifecycle
+from chat.conversations.shared import people
 from chat.library import places
 from chat.models import ChatSession, ChatSessionQuerySet, Folder
 from chat.models.sharing import visibility
@@ -74,9 +75,9 @@ def mark_read(user: User, session_id: uuid.UUID, seq: int) -> None:
 
 
 @receiver(turn_finished)
-def notify_list(user: User, **_: Any) -> None:
-    """Notify the person's pages that the order of the list and the unread marks have changed."""
-    pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
+def notify_list(session: ChatSession, **_: Any) -> None:
+    """Notify the pages of all who see the session that the order of the list and the unread marks have changed."""
+    people.notify_lists(session)
 
 
 def get_or_create_folder(user: User, name: str) -> Folder:

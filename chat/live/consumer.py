@@ -5,6 +5,7 @@ import contextlib
 import logging
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -14,19 +15,22 @@ from django.utils import translation
 from chat.conversations import lifecycle, presence
 from chat.live import replay, revocation
 from chat.live.errors import CLIENT_ERRORS, code_and_sentence
-from chat.live.frames import ClientFrame, OpenFrame, PingFrame, SendFrame, client_frame, decoded
+from chat.live.frames import ClientFrame, OpenFrame, PingFrame, SendFrame, WritingFrame, client_frame, decoded
 from chat.live.handle import Sent, Stored, handle
 from chat.live.outbox import Outbox
+from chat.live.publisher import TurnPublisher
 from chat.live.rooms import Room, room_of
 from chat.live.server_frames import (
     PONG,
     SESSIONS_CHANGED,
+    SHARING_CHANGED,
     ServerFrame,
     encode,
     error_frame,
     message_frame,
     ready_frame,
 )
+from chat.turns import loop
 from oneclaw import pubsub
 from oneclaw.people.preferences import accept_language_of, language_of
 from oneclaw.threads import in_admission_thread, in_database
@@ -103,6 +107,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             self._send_frame(PONG)
         elif isinstance(frame, OpenFrame):
             await self._open(frame)
+        elif isinstance(frame, WritingFrame):
+            if self.room is not None and self.room.company is not None:
+                self.room.company.writes(self.user.pk)
         else:
             outcome = await handle(self.user, frame, self.room.session_id if self.room else None)
             if isinstance(outcome, Sent):
@@ -110,7 +117,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             if isinstance(frame, SendFrame) and isinstance(outcome, Stored) and self.room is None:
                 session = outcome.message.session
                 room = self._enter_room(frame.session, session.owner_id)
-                room.watch(session.space_id if session.is_shared else None)
+                self._watch(room, session.space_id if session.is_shared else None)
                 self._send_frames(room.with_growing([message_frame(outcome.message)]))
 
     async def _open(self, frame: OpenFrame) -> None:
@@ -139,7 +146,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
                 raise
             if room is not self.room or page.owner_id != owner_id:
                 return page.owner_id if room is self.room else owner_id
-            room.watch(page.space_id)
+            self._watch(room, page.space_id)
             self._send_frame(ready_frame(session_id, page.newest_seq, reset=page.reset))
             if page.reset:
                 return owner_id
@@ -148,11 +155,22 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             self._send_frames(room.with_growing(page.frames))
         return owner_id
 
+    def _watch(self, room: Room, space_id: int | None) -> None:
+        """Show who else is in the room of a shared session, and what waits there."""
+        room.watch(space_id)
+        if space_id is not None:
+            room.begin_next = partial(loop.begin_next, room.session_id, TurnPublisher)
+            room.show_queue()
+            if room.company is not None and (frame := room.company.frame()):
+                self._send_frame(frame)
+
     def _turned_away(self) -> None:
         """Tell the page that the person may not see the session any more, which gets no further frames of it."""
         self.room = None
         with translation.override(self.outbox.language):
             self._send_frame(error_frame(*code_and_sentence(lifecycle.SessionNotFoundError())))
+        # The page loads again, and finds nothing.
+        self._send_frame(SHARING_CHANGED)
 
     def _release(self) -> None:
         if self.writer is None:

@@ -7,7 +7,8 @@ from functools import partial
 from typing import assert_never, overload
 
 from chat.conversations import branches, transcript
-from chat.live.frames import Action, EditFrame, RetryFrame, SendFrame, ShowFrame, StopFrame
+from chat.conversations.shared import queue
+from chat.live.frames import Action, EditFrame, RetryFrame, SendFrame, ShowFrame, StopFrame, TakeBackFrame
 from chat.live.publisher import TurnPublisher
 from chat.live.server_frames import (
     PONG,
@@ -16,14 +17,16 @@ from chat.live.server_frames import (
     EndedFrame,
     MessageFrame,
     PongFrame,
+    QueuedFrame,
     ReadyFrame,
     ack_frame,
     command_frame,
     ended_frame,
     message_frame,
+    queued_frame,
     ready_frame,
 )
-from chat.models import Message
+from chat.models import Message, QueuedMessage
 from chat.turns import commands, start, stopping
 from chat.turns.commands import EndCommand
 from oneclaw.models import User
@@ -79,7 +82,18 @@ class CarriedOut:
     frame: Callable[[], ReadyFrame | MessageFrame | PongFrame]
 
 
-Sent = Stored | Ended | Commanded
+@dataclass(frozen=True)
+class Queued:
+    """The message waits for the running answer of a shared conversation."""
+
+    session_id: uuid.UUID
+    client_id: uuid.UUID
+
+    def frame(self) -> QueuedFrame:
+        return queued_frame(self.session_id, self.client_id)
+
+
+Sent = Stored | Ended | Commanded | Queued
 # `frame()` is the reply to a client without a socket. A socket gets all but those of Sent through its room.
 Outcome = Sent | CarriedOut
 
@@ -104,6 +118,9 @@ async def handle(user: User, frame: Action, session_id: uuid.UUID | None = None)
             return CarriedOut(partial(ready_frame, session.pk, session.last_seq, reset=True))
         case StopFrame():
             await in_database(stopping.request_stop, user, session_id, frame.message)
+            return CarriedOut(lambda: PONG)
+        case TakeBackFrame():
+            await in_database(queue.take_back, user, session_id, frame.client_id)
             return CarriedOut(lambda: PONG)
         case RetryFrame():
             answer = await start.repeat(user, frame.message, frame.type, frame.choice, TurnPublisher)
@@ -134,6 +151,8 @@ async def _send(user: User, frame: SendFrame) -> Sent:
         files=frame.files,
         listen=TurnPublisher,
     )
+    if isinstance(accepted, QueuedMessage):
+        return Queued(frame.session, frame.client_id)
     return Stored(accepted.message, accepted.duplicate)
 
 

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 from django.conf import settings
@@ -15,6 +15,8 @@ from django.db import Error
 from django.utils import translation
 from django.utils.translation import get_language, gettext_lazy
 
+from chat.conversations.shared import queue
+from chat.live.company import Company
 from chat.live.members import Members
 from chat.live.outbox import Outbox
 from chat.live.replay import ReplayFrame, frames_after, is_too_much, shows_hidden_message, updated_frame
@@ -23,9 +25,11 @@ from chat.live.server_frames import (
     SHARING_CHANGED,
     BlockFrame,
     MessageFrame,
+    QueueFrame,
     ServerFrame,
     encode,
     error_frame,
+    queue_frame,
     ready_frame,
     waiting_frame,
 )
@@ -84,6 +88,10 @@ class Room:
         self._updating: set[asyncio.Task[None]] = set()
         self._unsubscribe = pubsub.subscribe(f"session:{session_id}", self._hinted)
         self.members = Members(self)
+        # Only of a shared session: who is here, how many messages wait, and what answers the next one of them.
+        self.company: Company | None = None
+        self.waiting_count = 0
+        self.begin_next: Callable[[], Awaitable[None]] | None = None
 
     @property
     def key(self) -> tuple[int, uuid.UUID]:
@@ -116,12 +124,18 @@ class Room:
         return found
 
     def watch(self, space_id: int | None) -> None:
-        """Turn away sockets whose people lose their role in this space; None: the session is private."""
+        """Turn away sockets whose people lose their role in this space, and show who is here; None: the session is
+        private."""
         self.members.watch(space_id)
+        if space_id is not None:
+            self.company = self.company or Company(self)
+            self.company.changed()
 
     def leave(self, outbox: Outbox) -> None:
         """Remove a socket by its outbox."""
         self.outboxes.discard(outbox)
+        if self.company is not None:
+            self.company.changed()
         self.close_if_empty()
 
     def close_if_empty(self) -> None:
@@ -130,6 +144,8 @@ class Room:
             del rooms[self.key]
             self._unsubscribe()
             self.members.watch(None)
+            if self.company is not None:
+                self.company.close()
 
     async def read_rows(self, seq: int) -> tuple[list[ReplayFrame], int]:
         """Return `frames_after` for `seq`; reads the rows again when a frame was published meanwhile."""
@@ -190,10 +206,14 @@ class Room:
             self.publish(ready_frame(self.session_id, payload["seq"], reset=True))
         elif payload["kind"] == "updated":
             if self.outboxes:
-                self._updating.add(task := asyncio.create_task(self._update(payload["message"])))
-                task.add_done_callback(self._updating.discard)
+                self._begin(self._update(payload["message"]))
         elif payload["kind"] == "rounds":
             self.publish(ROUNDS_CHANGED, ROUNDS_CHANGED["kind"])
+        elif payload["kind"] == "company":
+            if self.company is not None:
+                self.company.hinted(payload)
+        elif payload["kind"] == "queue":
+            self.show_queue()
         elif payload["kind"] == "shared":
             self.members.check()
             self.publish(SHARING_CHANGED, SHARING_CHANGED["kind"])
@@ -209,6 +229,37 @@ class Room:
         elif payload.get("by") != pubsub.own_name():
             # A turn that runs here publishes all its changes itself.
             self.refresh()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        self._updating.add(task := asyncio.create_task(work))
+        task.add_done_callback(self._updating.discard)
+
+    def show_queue(self) -> None:
+        """Begin to send the messages that wait in a shared session to the sockets here."""
+        if self.outboxes:
+            self._begin(self._show_queue())
+
+    async def _show_queue(self) -> None:
+        """Send the messages that wait to the sockets here. A failure is logged: it is shown with the next change."""
+        try:
+            frame = await in_database(waiting_messages, self.session_id)
+        except Error:
+            logger.warning("The database is away; an open page shows an older queue.", exc_info=True)
+            return
+        self.waiting_count = len(frame["waiting"])
+        self.publish(frame, "queue")
+
+    def answer_next(self) -> None:
+        """Begin to answer the next message of the queue, if one waits although no answer is running here: the process
+        that would have done that has ended."""
+        if self.waiting_count and self.running is None and self.begin_next is not None:
+            self._begin(self._answer_next(self.begin_next))
+
+    async def _answer_next(self, begin_next: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await begin_next()
+        except Error:
+            logger.warning("The database is away; the queue is looked at again soon.", exc_info=True)
 
     async def _update(self, message_id: str) -> None:
         """Send a finished message, whose card changed, to the sockets here. A failure is logged: a reload shows it."""
@@ -265,6 +316,11 @@ class Room:
                     return
         finally:
             self._catching_up = None
+
+
+def waiting_messages(session_id: uuid.UUID) -> QueueFrame:
+    """Return the frame with the messages that wait in the session. Sync."""
+    return queue_frame(queue.waiting(session_id))
 
 
 def key_of(frame: ReplayFrame) -> tuple[str, str | None]:

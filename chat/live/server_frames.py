@@ -2,11 +2,13 @@
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
 from django.utils.translation import gettext as _
 
+from chat.conversations.shared.people import Person
+from chat.conversations.shared.queue import Waiting
 from chat.models import Message
 from chat.rendering.cards import Card
 from chat.rendering.messages import card_html, message_html
@@ -95,6 +97,39 @@ class ErrorFrame(TypedDict):
     message: NotRequired[str]
 
 
+class QueuedFrame(TypedDict):
+    type: Literal["queued"]
+    client_id: str
+    session: str
+
+
+class WaitingMessage(TypedDict):
+    client_id: str
+    person: str
+    name: str
+    initials: str
+    text: str
+    files: int
+
+
+class QueueFrame(TypedDict):
+    type: Literal["queue"]
+    # The next one first.
+    waiting: list[WaitingMessage]
+
+
+class PresentPerson(TypedDict):
+    person: str
+    name: str
+    initials: str
+    writing: bool
+
+
+class PresenceFrame(TypedDict):
+    type: Literal["presence"]
+    people: list[PresentPerson]
+
+
 class PongFrame(TypedDict):
     type: Literal["pong"]
 
@@ -110,6 +145,9 @@ ServerFrame = (
     | DoneFrame
     | NoticeFrame
     | ErrorFrame
+    | QueuedFrame
+    | QueueFrame
+    | PresenceFrame
     | PongFrame
 )
 
@@ -215,6 +253,40 @@ def waiting_frame(is_waiting: bool) -> NoticeFrame:
     """Return the notice that an answer waits for others; without text, that it does not wait any more."""
     html = _("Many answers are being written. Yours begins as soon as one of them has ended.") if is_waiting else ""
     return {"type": "notice", "kind": "waiting", "html": html}
+
+
+def queued_frame(session_id: uuid.UUID, client_id: uuid.UUID) -> QueuedFrame:
+    """Return the frame that a message waits for the running answer of a shared conversation."""
+    return {"type": "queued", "client_id": str(client_id), "session": str(session_id)}
+
+
+def queue_frame(waiting: Sequence[Waiting]) -> QueueFrame:
+    """Return the frame with the messages that wait in a shared conversation."""
+    return {
+        "type": "queue",
+        "waiting": [
+            {
+                "client_id": str(each.client_id),
+                "person": str(each.author.id),
+                "name": each.author.name,
+                "initials": each.author.initials,
+                "text": each.text,
+                "files": each.files,
+            }
+            for each in waiting
+        ],
+    }
+
+
+def presence_frame(here: Iterable[tuple[Person, bool]]) -> PresenceFrame:
+    """Return the frame with the people who have a shared conversation open, each with whether they are writing."""
+    return {
+        "type": "presence",
+        "people": [
+            {"person": str(each.id), "name": each.name, "initials": each.initials, "writing": writing}
+            for each, writing in here
+        ],
+    }
 
 
 def failure_frame(answer: Message, failure: ModelRequestError) -> ErrorFrame:

@@ -66,6 +66,7 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
         ],
         "lines": [] if by_person or message.hides_memory else answer_lines(message),
         "author": message.shown_author,
+        "author_id": str(message.shown_author.id) if message.shown_author else "",
         "actions": actions_html(message),
         "is_continued": message.meta.get("continued", False),
         "by_itself_at": message.meta.get("at", "") if message.meta.get("by") == "schedule" else "",

@@ -193,7 +193,7 @@ def reply_to(turn: Turn) -> list[Event] | None:
         arguments = {command.argument: argument}
         block: Block = {"type": "tool_use", "id": f"command_{turn.pk}", "name": command.tool, "input": arguments}
         return [BlockStarted(0, block), BlockFinished(0, block), Finished("tool_use", {}, "")]
-    with translation.override(session.owner.language or translation.get_language()):
+    with translation.override(turn.person.language or translation.get_language()):
         failed = any(block.get("is_error") for block in results.content)
         text = _("That did not work.") if failed else str(command.done)
     return [TextDelta(0, text), BlockFinished(0, {"type": "text", "text": text}), Finished("end_turn", {}, "")]

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 from chat.conversations import branches, transcript
 from chat.conversations.model_choice import NO_CHOICE, Choice
-from chat.models import Message
+from chat.conversations.shared import queue
+from chat.models import Message, QueuedMessage
 from chat.turns import loop, retry
 from chat.turns.loop import ListenerFactory
 from chat.turns.persist import persist
@@ -35,16 +36,23 @@ async def send(
     choice: Choice = NO_CHOICE,
     files: Sequence[uuid.UUID] = (),
     listen: ListenerFactory,
-) -> transcript.AcceptedMessage:
-    """Store a person's message once per `client_id`, and answer it.
+) -> transcript.AcceptedMessage | QueuedMessage:
+    """Store a person's message once per `client_id`, and answer it; in a shared conversation, in which an answer is
+    running, return the message that waits.
 
-    Raise TooManyTurnsError and the errors of `transcript.accept`.
+    Raise TooManyTurnsError, QueueFullError, and the errors of `transcript.accept`.
     """
     written = (user, session_id, client_id, text, uuid.uuid4(), mode, choice, files)
     await _refuse_if_full(user, client_id)
 
-    async def store() -> transcript.AcceptedMessage:
-        return _run(await persist(transcript.accept, *written), listen)
+    async def store() -> transcript.AcceptedMessage | QueuedMessage:
+        try:
+            return _run(await persist(transcript.accept, *written), listen)
+        except transcript.SessionBusyError:
+            waits = await persist(queue.add, user, session_id, client_id, text, choice, files)
+        # The answer may have ended meanwhile.
+        await loop.begin_next(session_id, listen)
+        return waits
 
     return await _to_its_end(store())
 

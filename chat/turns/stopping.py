@@ -1,14 +1,20 @@
-"""Ask for the stop of an answer, from any process."""
+"""Ask for the stop of answers, from any process: as a person wants it, or because who asked for them may not write in
+the shared conversation any more, whose sockets chat/live/members.py turns away."""
 
 import uuid
+from collections.abc import Collection
+from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
+from django.dispatch import receiver
 
-from chat.models import Turn
+from chat.models import QueuedMessage, Turn
 from chat.models.sharing import visibility
 from oneclaw import pubsub
-from oneclaw.models import User
+from oneclaw.models import SpaceMember, SpaceRole, User
+from oneclaw.spaces.signals import roles_changed
 
 
 @transaction.atomic
@@ -21,3 +27,30 @@ def request_stop(user: User, session_id: uuid.UUID | None, message_id: int | Non
     for turn in turns.filter(asked).distinct():
         Turn.objects.filter(pk=turn.pk).update(stop_requested=True)
         pubsub.notify(f"session:{turn.session_id}", {"kind": "stop", "turn": turn.pk})
+
+
+@receiver(roles_changed)
+def end_work_of_former_writers(space_id: int, user_ids: Collection[int], **_: Any) -> None:
+    """Stop the running answers of those of the people who may not write in the space any more, and drop what they have
+    queued. What an answer has said stays, and the others go on."""
+    writers = SpaceRole.objects.filter(space=space_id, user__in=user_ids, role__in=SpaceMember.WRITERS)
+    former = set(user_ids) - set(writers.values_list("user_id", flat=True))
+    if former:
+        end_work_of(former, space_id)
+
+
+@transaction.atomic
+def end_work_of(user_ids: Collection[int], space_id: int) -> None:
+    """Ask the running answers of these people in shared conversations of the space to stop, and delete what they have
+    queued there."""
+    in_space = Q(session__space=space_id, session__shared_at__isnull=False)
+    asked = Turn.objects.running().filter(in_space).alias(asker=Coalesce(F("asked_by"), F("session__owner")))
+    hints: list[pubsub.Hint] = []
+    for turn in asked.filter(asker__in=user_ids):
+        Turn.objects.filter(pk=turn.pk).update(stop_requested=True)
+        hints.append((f"session:{turn.session_id}", {"kind": "stop", "turn": turn.pk}))
+    queued = QueuedMessage.objects.filter(in_space, author__in=user_ids)
+    hints += [(f"session:{each}", {"kind": "queue"}) for each in set(queued.values_list("session", flat=True))]
+    queued.delete()
+    if hints:
+        pubsub.notify_all(hints)

@@ -108,10 +108,18 @@ def page(
         "refusal": refusal,
         "text": text,
         "mode": session.mode if session else mode,
+        "is_closed": bool(session) and is_closed_to(request.user, session),
         "sub_task": sub_task_of(session),
         **choices_for(request.user, session, choice),
     }
     return render(request, "chat/page.html", context, status=status)
+
+
+def is_closed_to(user: User, session: ChatSession) -> bool:
+    """Return whether the person may only read the conversation, which they see."""
+    if session.is_read_only or not session.is_shared:
+        return session.is_read_only
+    return not ChatSession.objects.continued_by(user).filter(pk=session.pk).exists()
 
 
 def sub_task_of(session: ChatSession | None) -> SubTask | None:
