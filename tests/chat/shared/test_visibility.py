@@ -186,6 +186,8 @@ async def test_who_loses_the_role_gets_no_further_frame(cast, scripted):
         assert (await rita.hear("error"))["code"] == "not_found"
         done = await ed.hear("done", final=True)
         assert done["status"] == "complete"
+        while (await rita.hear("notice"))["kind"] != "shared":
+            pass
         assert await rita.socket.receive_nothing(timeout=0.3)
         await rita.say("open", session=str(cast.session.pk), last_seq=0)
         assert (await rita.hear("error"))["code"] == "not_found"
