@@ -5,7 +5,7 @@ from typing import Literal
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpResponseBase
 from django.utils.translation import gettext as _
 from ninja import Query, Router
@@ -33,7 +33,7 @@ from chat.live.frames import MessageFrameFields, SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, Queued, handle
 from chat.live.routed import Delivered, handle_routed
 from chat.live.wait import until_answered
-from chat.models import Agent, ChatSession, Message, MessageQuerySet, Turn, default_agent, placed
+from chat.models import Agent, ChatSession, Message, Turn, default_agent, placed
 from chat.transfer.downloads import download_of
 from chat.turns import stopping
 from oneclaw import llm
@@ -82,7 +82,7 @@ def session_list(
 ) -> SessionsOut:
     """List your conversations, the last active first: those in the list, or the archived ones; no temporary ones."""
     own = placed(ChatSession.objects.visible_to(request.auth), request.auth).written()
-    found = own.filter(my_archived_at__isnull=not archived)
+    found = own.filter(Q(my_archived_at__isnull=not archived))
     if cursor:
         at, pk = decode_cursor(cursor, aware_moment, uuid.UUID)
         found = found.filter(Q(active_at__lt=at) | Q(active_at=at, pk__lt=pk))
@@ -228,10 +228,9 @@ async def sent_to_route(user: User, message: MessageIn, client_id: uuid.UUID) ->
     return await handle_routed(user, message.route.sender, frame_of(MessageFrameFields, **fields))
 
 
-def said(session: ChatSession) -> MessageQuerySet:
+def said(session: ChatSession) -> QuerySet[Message]:
     """Return the shown messages of a conversation, without the results of tools."""
-    shown: MessageQuerySet = marks.with_shared(session.messages.shown().said().select_related("turn").defer("html"))
-    return shown
+    return marks.with_shared(session.messages.shown().said().select_related("turn").defer("html"))
 
 
 def answer_of(turn: Turn) -> AnswerOut:

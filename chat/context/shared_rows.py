@@ -27,8 +27,8 @@ def as_sent(session: ChatSession, rows: Sequence[ViewRow]) -> list[ViewRow]:
 def with_author(row: ViewRow) -> ViewRow:
     """Return a member's message with its text between tags that name who wrote it.
 
-    What stands within the tags cannot close them, and the name cannot leave its attribute. People are told apart by the
-    number, because a name can be anything.
+    The text within the tags cannot close them, and the name cannot leave its attribute. The model distinguishes people
+    by the number, because a name can be anything.
     """
     who = row.meta[FROM_KEY]
     marks = {"number": str(int(who["number"])), "name": attribute(who["name"])}

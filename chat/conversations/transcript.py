@@ -3,17 +3,14 @@
 Each transaction here is idempotent: a commit may have succeeded although its reply was lost.
 """
 
-import datetime as dt
 import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.conf import settings
 from django.db import Error, transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q
-from django.db.models.expressions import Combinable
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -22,7 +19,7 @@ from chat.attachments import store
 from chat.conversations import lifecycle, model_choice, statements, titles
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.conversations.shared import authors, people
-from chat.models import Attachment, ChatSession, Message, Turn
+from chat.models import Attachment, ChatSession, Message, Turn, lease_end
 from chat.rendering import incremental
 from chat.rendering.cards import Card
 from chat.rendering.messages import rendered
@@ -99,9 +96,8 @@ def accept(
         if begun := _begin(session, replace(message, files=store.lock_files(user, files))):
             return begun
         session = lifecycle.lock(user, session_id)  # another process has made it meanwhile
-    if session.is_shared and not is_next and session.queue.exists():
-        if not session.messages.filter(client_id=client_id).exists():
-            raise SessionBusyError
+    if session.is_shared and not is_next and authors.is_out_of_turn(session, client_id):
+        raise SessionBusyError
     if mode is not None and session.mode != mode:
         raise OtherModeError
     # Usually, the statement that writes the message finds what refuses it.
@@ -135,7 +131,7 @@ def _begin(session: ChatSession, new: NewMessage) -> AcceptedMessage | None:
     if not session.title:
         title = titles.first_words(extensions.masked(new.text) or ", ".join(file.name for file in new.files))
         session.title = _("Temporary chat") if session.is_temporary else title
-        notifications += people.list_hints(session)
+        notifications += people.list_changes(session)
     content = [file.reference() for file in new.files]
     if new.text:
         content.append({"type": "text", "text": new.text})
@@ -215,11 +211,6 @@ def placeholder(session: ChatSession, turn: Turn, parent: Message, meta: dict[st
     answer = append(session, Message.Role.ASSISTANT, **running)
     notify_changed(session.pk, by_turn=True)
     return answer
-
-
-def lease_end() -> Combinable:
-    """Return the end of a lease that is taken or renewed now, as an expression."""
-    return clock.database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)
 
 
 def notify_changed(session_id: uuid.UUID, *, by_turn: bool = False) -> None:

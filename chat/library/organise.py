@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from chat.conversations import lifecycle
 from chat.conversations.shared import people
-from chat.library import places
+from chat.library import member_lists
 from chat.models import ChatSession, ChatSessionQuerySet, Folder
 from chat.models.sharing import visibility
 from chat.signals import turn_finished
@@ -47,8 +47,8 @@ def organise(user: User, ids: Collection[uuid.UUID], action: str, folder: Folder
     """
     chosen = ChatSession.objects.filter(pk__in=list(ids)[:REQUEST_MAX_SESSIONS])
     changed = ACTIONS[action](changeable_by(user, chosen, action), folder)
-    if action in places.ACTIONS:
-        changed += places.ACTIONS[action](user, chosen, folder)
+    if action in member_lists.ACTIONS:
+        changed += member_lists.ACTIONS[action](user, chosen, folder)
     if changed:
         pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
     return changed
@@ -57,7 +57,7 @@ def organise(user: User, ids: Collection[uuid.UUID], action: str, folder: Folder
 def changeable_by(user: User, sessions: ChatSessionQuerySet, action: str) -> ChatSessionQuerySet:
     """Return those of `sessions` in whose rows `action` of the person changes something, deleted ones too.
 
-    Where a shared one of another person is in the list of `user` is not in its row (chat/library/places.py), and how it
+    Where a shared one of another person is in the list of `user` is not in its row (chat/library/member_lists.py), and how it
     ended is not either: the others go on with it.
     """
     if action in ("delete", "restore"):
@@ -70,7 +70,7 @@ def changeable_by(user: User, sessions: ChatSessionQuerySet, action: str) -> Cha
 def mark_read(user: User, session_id: uuid.UUID, seq: int) -> None:
     """Record that the person has seen the messages up to `seq` on a page."""
     seen = ChatSession.objects.visible_to(user).filter(pk=session_id, last_seq__gte=seq)
-    if seen.filter(owner=user, read_seq__lt=seq).update(read_seq=seq) or places.mark_read(user, seen, seq):
+    if seen.filter(owner=user, read_seq__lt=seq).update(read_seq=seq) or member_lists.mark_read(user, seen, seq):
         pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
 
 

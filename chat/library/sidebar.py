@@ -13,7 +13,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from chat.models import ChatSession, ChatSessionQuerySet, Folder
-from chat.models.sharing.people import place_of
+from chat.models.sharing.people import place_of, position_of
 from oneclaw.models import User
 
 # The size of a page, which the list shows at first and adds with each scroll to its end; and the limit of a list that
@@ -78,11 +78,12 @@ class ListCursor:
 def listing(user: User, *, most: int = PAGE_SESSIONS) -> Listing:
     """Return the beginning of the list, with `most` conversations that are not pinned or in a folder. Two queries."""
     found = newest(user, most)
-    pinned = [session for session in found if session.my_pinned_at]
-    filed = [session for session in found if session.my_folder and not session.my_pinned_at]
-    rest = [session for session in found if not session.my_folder and not session.my_pinned_at]
+    placed = [(session, position_of(session)) for session in found]
+    pinned = [session for session, at in placed if at.pinned_at]
+    filed = [(session, at.folder_id) for session, at in placed if at.folder_id and not at.pinned_at]
+    rest = [session for session, at in placed if not at.folder_id and not at.pinned_at]
     folders = [
-        (folder, [session for session in filed if session.my_folder == folder.pk])
+        (folder, [session for session, folder_id in filed if folder_id == folder.pk])
         for folder in Folder.objects.filter(owner=user)
     ]
     return Listing(by_day(rest[:most], user), next_cursor(rest, most), "", pinned, folders)
@@ -95,7 +96,7 @@ def newest(user: User, most: int) -> QuerySet[ChatSession]:
         own.filter(Q(pinned_at__isnull=False) | Q(folder__isnull=False))[:FILED_MAX_SESSIONS],
         others.filter(Q(my_pinned_at__isnull=False) | Q(my_folder__isnull=False))[:FILED_MAX_SESSIONS],
         own.filter(pinned_at=None, folder=None)[: most + 1],
-        others.filter(my_pinned_at=None, my_folder=None)[: most + 1],
+        others.filter(Q(my_pinned_at=None, my_folder=None))[: most + 1],
     ]
     return parts[0].union(*parts[1:], all=True).order_by("-active_at", "-id")
 
@@ -104,7 +105,7 @@ def older(user: User, edge: ListCursor) -> OlderSessions:
     """Return the page after the cursor `edge`. One query."""
     until = Q(active_at__lte=edge.active_at) & ~Q(active_at=edge.active_at, id__gte=edge.session_id)
     own = begun(user).filter(until, pinned_at=None, folder=None)[: PAGE_SESSIONS + 1]
-    others = of_others(user).filter(until, my_pinned_at=None, my_folder=None)[: PAGE_SESSIONS + 1]
+    others = of_others(user).filter(until, Q(my_pinned_at=None, my_folder=None))[: PAGE_SESSIONS + 1]
     found = list(own.union(others, all=True).order_by("-active_at", "-id")[: PAGE_SESSIONS + 1])
     before = day_heading(user.day(edge.active_at), user.day())
     return OlderSessions(by_day(found[:PAGE_SESSIONS], user), next_cursor(found, PAGE_SESSIONS), before)
@@ -120,10 +121,13 @@ def begun(user: User) -> ChatSessionQuerySet:
 def of_others(user: User) -> ChatSessionQuerySet:
     """Return the listed conversations that others have shared with the person, with the columns of the list."""
     shared = ChatSession.objects.shared_with(user).exclude(owner=user).alias(place=place_of(user))
-    mine = {"my_pinned_at": F("place__pinned_at"), "my_folder": F("place__folder_id")}
-    mine = {"my_read_seq": Coalesce(F("place__read_seq"), 0)} | mine
-    listed = shared.filter(place__archived_at=None).written().only(*COLUMNS)
-    return listed.annotate(**mine, space_name=F("space__name"))
+    listed = shared.filter(Q(place__archived_at=None)).written().only(*COLUMNS)
+    return listed.annotate(
+        my_read_seq=Coalesce(F("place__read_seq"), 0),
+        my_pinned_at=F("place__pinned_at"),
+        my_folder=F("place__folder_id"),
+        space_name=F("space__name"),
+    )
 
 
 def next_cursor(found: Sequence[ChatSession], most: int) -> str:

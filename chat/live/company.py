@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from django.db import Error
 
-from chat.conversations.shared.people import Person, shown_person
+from chat.conversations.shared.people import Participant, shown_person
 from chat.live.outbox import Outbox
 from chat.live.server_frames import PresenceFrame, presence_frame
 from oneclaw import pubsub
@@ -51,7 +51,7 @@ class Company:
         self._writing: dict[int, float] = {}
         # {name of another process: (people, those who write, when that ends)}.
         self._elsewhere: dict[str, tuple[frozenset[int], frozenset[int], float]] = {}
-        self._names: dict[int, Person] = {}
+        self._names: dict[int, Participant] = {}
         self._announced: tuple[list[int], list[int]] | None = None
         self._renew_at = 0.0
         self._shown: PresenceFrame | None = None
@@ -69,6 +69,11 @@ class Company:
         """Record that a person here is writing."""
         self._writing[person_id] = self._loop.time() + WRITING_SECONDS
         self.changed()
+
+    def wrote(self, person_id: int) -> None:
+        """Record that a person here has sent what they were writing."""
+        if self._writing.pop(person_id, None):
+            self.changed(0)
 
     def hinted(self, payload: dict[str, Any]) -> None:
         """Handle what another process announces."""
@@ -137,7 +142,7 @@ class Company:
             self._room.publish(frame, "presence")
 
 
-def names_of(user_ids: Collection[int]) -> dict[int, Person]:
+def names_of(user_ids: Collection[int]) -> dict[int, Participant]:
     """Return what others see of these people. Sync."""
     users = User.objects.filter(pk__in=user_ids).only("email", "first_name", "last_name")
     return {user.pk: shown_person(user) for user in users}

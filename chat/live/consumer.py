@@ -18,7 +18,7 @@ from chat.live.errors import CLIENT_ERRORS, code_and_sentence
 from chat.live.frames import ClientFrame, OpenFrame, PingFrame, SendFrame, WritingFrame, client_frame, decoded
 from chat.live.handle import Sent, Stored, handle
 from chat.live.outbox import Outbox
-from chat.live.publisher import TurnPublisher
+from chat.live.publisher import begin_next
 from chat.live.rooms import Room, room_of
 from chat.live.server_frames import (
     PONG,
@@ -30,7 +30,6 @@ from chat.live.server_frames import (
     message_frame,
     ready_frame,
 )
-from chat.turns import loop
 from oneclaw import pubsub
 from oneclaw.people.preferences import accept_language_of, language_of
 from oneclaw.threads import in_admission_thread, in_database
@@ -111,6 +110,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             if self.room is not None and self.room.company is not None:
                 self.room.company.writes(self.user.pk)
         else:
+            if isinstance(frame, SendFrame) and self.room is not None and self.room.company is not None:
+                self.room.company.wrote(self.user.pk)
             outcome = await handle(self.user, frame, self.room.session_id if self.room else None)
             if isinstance(outcome, Sent):
                 self._send_frame(outcome.frame())
@@ -159,7 +160,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         """Show who else is in the room of a shared session, and what waits there."""
         room.watch(space_id)
         if space_id is not None:
-            room.begin_next = partial(loop.begin_next, room.session_id, TurnPublisher)
+            room.begin_next = partial(begin_next, room.session_id)
             room.show_queue()
             if room.company is not None and (frame := room.company.frame()):
                 self._send_frame(frame)

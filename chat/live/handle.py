@@ -9,7 +9,7 @@ from typing import assert_never, overload
 from chat.conversations import branches, transcript
 from chat.conversations.shared import queue
 from chat.live.frames import Action, EditFrame, RetryFrame, SendFrame, ShowFrame, StopFrame, TakeBackFrame
-from chat.live.publisher import TurnPublisher
+from chat.live.publisher import TurnPublisher, begin_next
 from chat.live.server_frames import (
     PONG,
     AckFrame,
@@ -152,6 +152,8 @@ async def _send(user: User, frame: SendFrame) -> Sent:
         listen=TurnPublisher,
     )
     if isinstance(accepted, QueuedMessage):
+        # The answer that was running may have ended meanwhile.
+        await begin_next(frame.session)
         return Queued(frame.session, frame.client_id)
     return Stored(accepted.message, accepted.duplicate)
 

@@ -1,7 +1,9 @@
 """The publisher of a running turn: which frames it sends to the sockets of its session, and when."""
 
 import asyncio
+import uuid
 
+from chat.conversations.shared import queue
 from chat.conversations.shared.marks import show_author
 from chat.live.rooms import room_of
 from chat.live.server_frames import (
@@ -18,13 +20,33 @@ from chat.live.server_frames import (
 )
 from chat.models import Message
 from chat.rendering.cards import RUNNING_CARD, Card
+from chat.turns import loop
 from chat.turns.answer import GrowingAnswer
 from chat.turns.loop import RunningTurn
+from chat.turns.persist import persist
 from oneclaw.llm import Block, ModelRequestError
 from oneclaw.llm.transport.pace import frame_seconds
 
 # The model's text is read once in a frame too: a frame is not postponed for the inexactness of the timers of both.
 EARLY_SECONDS = 0.01
+
+
+# Referenced here, because the event loop only has weak references to tasks.
+_beginning: set["asyncio.Task[None]"] = set()
+
+
+async def begin_next(session_id: uuid.UUID) -> None:
+    """Answer the message that waits longest in a shared session, if there is one and no answer is running."""
+    accepted = await persist(queue.accept_next, session_id, uuid.uuid4())
+    if accepted is not None and accepted.turn is not None and accepted.answer is not None:
+        loop.start(accepted.turn, accepted.answer, TurnPublisher, accepted.message)
+
+
+def begin_next_soon(session_id: uuid.UUID) -> None:
+    """Do `begin_next` in a task of this process."""
+    _beginning.add(task := asyncio.create_task(begin_next(session_id)))
+    task.add_done_callback(_beginning.discard)
+    task.add_done_callback(loop.log_failure)
 
 
 class TurnPublisher:
@@ -107,6 +129,8 @@ class TurnPublisher:
         if self._room.behind or not self._follows or not self._published_end:
             self._room.refresh()
         self._room.close_if_empty()
+        if self._turn.session.is_shared:
+            begin_next_soon(self._turn.session_id)
 
     # -- Called by the room ----------------------------------------------------------------------------
 

@@ -103,7 +103,7 @@ class Room:
         if key is None:
             self.version += 1
         for language, outboxes in self.by_language().items():
-            text = encode(worded(frame, language))
+            text = encode(worded(frame, language) if callable(frame) else frame)
             for outbox in outboxes:
                 outbox.put(text, key)
 
@@ -328,14 +328,12 @@ def key_of(frame: ReplayFrame) -> tuple[str, str | None]:
     return frame["type"], frame["id"] if frame["type"] == "message" else frame["message"]
 
 
-def worded(frame: R | Callable[[], R], language: str) -> R:
-    """Return `frame`, or what it returns in `language`; "" for the active one."""
-    if not callable(frame):
-        return frame
+def worded(make: Callable[[], R], language: str) -> R:
+    """Return what `make` returns in `language`; "" for the active one."""
     if not language or language == get_language():
-        return frame()
+        return make()
     with translation.override(language):
-        return frame()
+        return make()
 
 
 rooms: dict[tuple[int, uuid.UUID], Room] = {}

@@ -7,7 +7,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from django.utils.translation import gettext as _
 
-from chat.conversations.shared.people import Person
+from chat.conversations.shared.people import Participant
 from chat.conversations.shared.queue import Waiting
 from chat.models import Message
 from chat.rendering.cards import Card
@@ -278,7 +278,7 @@ def queue_frame(waiting: Sequence[Waiting]) -> QueueFrame:
     }
 
 
-def presence_frame(here: Iterable[tuple[Person, bool]]) -> PresenceFrame:
+def presence_frame(here: Iterable[tuple[Participant, bool]]) -> PresenceFrame:
     """Return the frame with the people who have a shared conversation open, each with whether they are writing."""
     return {
         "type": "presence",

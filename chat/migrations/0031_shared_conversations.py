@@ -6,15 +6,6 @@ from django.conf import settings
 from django.db import migrations, models
 
 
-# A member's file is sent in a conversation that another person has begun (invariant one_owner).
-ANY_SESSIONS = "ALTER TABLE chat_attachment DROP CONSTRAINT attachment_in_owners_session;"
-OWN_SESSIONS = """
-ALTER TABLE chat_attachment
-    ADD CONSTRAINT attachment_in_owners_session FOREIGN KEY (owner_id, session_id)
-        REFERENCES chat_chatsession (owner_id, id) DEFERRABLE INITIALLY DEFERRED;
-"""
-
-
 class Migration(migrations.Migration):
 
     dependencies = [
@@ -24,7 +15,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.RunSQL(ANY_SESSIONS, OWN_SESSIONS),
         migrations.CreateModel(
             name='QueuedMessage',
             fields=[

@@ -35,4 +35,4 @@ from chat.models.schedules import Beat, BeatQuerySet, Schedule
 from chat.models.sharing.people import SessionMember, placed
 from chat.models.sharing.queue import QueuedMessage
 from chat.models.sub_tasks import RelayedMessage, SubTask
-from chat.models.turns import Turn
+from chat.models.turns import Turn, lease_end

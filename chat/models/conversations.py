@@ -150,8 +150,6 @@ class ChatSession(models.Model):
     objects: ClassVar[models.Manager["ChatSession"]] = ChatSessionQuerySet.as_manager()
     # Whether this process has just stored it with its first message (chat/conversations/statements.py); no column.
     is_just_made = False
-    my_pinned_at: Any  # its place in a person's list (chat/models/sharing/people.py)
-    my_folder: int | None
 
     class Meta:
         indexes = [

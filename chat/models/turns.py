@@ -1,10 +1,13 @@
 """The attempts to answer a message, and how an answer ends."""
 
+import datetime as dt
 import uuid
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 
 from oneclaw.models import User, clock
@@ -18,6 +21,11 @@ class TurnQuerySet(models.QuerySet["Turn"]):
     def abandoned(self) -> "TurnQuerySet":
         """Return the running turns whose lease has expired, because their process no longer renews it."""
         return self.running().filter(lease_until__lt=clock.database_now())
+
+
+def lease_end() -> Combinable:
+    """Return the end of a lease that is taken or renewed now, as an expression."""
+    return clock.database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)
 
 
 class AnswerStatus(models.TextChoices):

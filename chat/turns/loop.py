@@ -7,7 +7,6 @@ by a limit, by a failure of the model, or because the process stops.
 import asyncio
 import contextlib
 import logging
-import uuid
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -22,7 +21,6 @@ from chat.context.prompt import answer_meta, build_request, withhold_earlier_thi
 from chat.context.results import shares_of
 from chat.context.view import META_KEY
 from chat.conversations import transcript
-from chat.conversations.shared import queue
 from chat.extensions import BeforeAgentStart, FinishedCall, TurnFinished
 from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
@@ -56,13 +54,6 @@ def start(turn: Turn, answer: Message, listen: "ListenerFactory", prompt: Messag
     return running
 
 
-async def begin_next(session_id: uuid.UUID, listen: "ListenerFactory") -> None:
-    """Answer the message that waits longest in a shared session, if there is one and no answer is running."""
-    accepted = await persist(queue.accept_next, session_id, uuid.uuid4())
-    if accepted is not None and accepted.turn is not None and accepted.answer is not None:
-        start(accepted.turn, accepted.answer, listen, accepted.message)
-
-
 class TurnEndedError(Exception):
     """The turn was stopped, interrupted or lost."""
 
@@ -94,7 +85,6 @@ class RunningTurn:
         self._said: list[str] = []
         # Whether a request was built, so that the session is loaded with its head.
         self._has_asked = False
-        self._listen = listen
         self.listener = listen(self)
         self.task = asyncio.create_task(self._run())
         self.task.add_done_callback(log_failure)
@@ -116,8 +106,6 @@ class RunningTurn:
                 self._release_slot()
                 checkpoints.remove(self)
                 self.listener.closed()
-            if self.turn.session.is_shared:
-                await begin_next(self.turn.session_id, self._listen)
             # Only now: the answer is stored and shown, and the next turn need not wait for the receivers.
             await self._notify_receivers()
         except transcript.LeaseLostError:

@@ -49,10 +49,7 @@ async def send(
         try:
             return _run(await persist(transcript.accept, *written), listen)
         except transcript.SessionBusyError:
-            waits = await persist(queue.add, user, session_id, client_id, text, choice, files)
-        # The answer may have ended meanwhile.
-        await loop.begin_next(session_id, listen)
-        return waits
+            return await persist(queue.add, user, session_id, client_id, text, choice, files)
 
     return await _to_its_end(store())
 

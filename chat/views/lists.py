@@ -5,6 +5,7 @@ import uuid
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
 from django.core.paginator import Paginator
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -70,13 +71,13 @@ def shown(user: User, show: str, folder: Folder | None, route: SessionRoute | No
         return placed(ChatSession.objects.managed_by(user), user).exclude(deleted_at=None).written()
     own = placed(ChatSession.objects.visible_to(user), user).written()
     if show == "archived":
-        return own.filter(my_archived_at__isnull=False)
-    listed = own.filter(my_archived_at=None)
+        return own.filter(Q(my_archived_at__isnull=False))
+    listed = own.filter(Q(my_archived_at=None))
     if show.startswith("channel-"):
         return listed.filter(route__channel=show.removeprefix("channel-"))
     if route:
         return listed.filter(route=route)
-    return listed.filter(my_folder=folder.pk) if folder else listed
+    return listed.filter(Q(my_folder=folder.pk)) if folder else listed
 
 
 @require_GET

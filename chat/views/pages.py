@@ -108,7 +108,7 @@ def page(
         "refusal": refusal,
         "text": text,
         "mode": session.mode if session else mode,
-        "is_closed": bool(session) and is_closed_to(request.user, session),
+        "is_closed": session is not None and is_closed_to(request.user, session),
         "sub_task": sub_task_of(session),
         **choices_for(request.user, session, choice),
     }

@@ -69,7 +69,7 @@ def read(session: ChatSession, path: str) -> str | None:
 
 def is_kept(session: ChatSession) -> bool:
     """Return whether the transcript of `session` may be searched, if the switch is on."""
-    kept = session.mode == ChatSession.Mode.AGENT and session.deleted_at is None
+    kept = session.mode == ChatSession.Mode.AGENT and session.deleted_at is None and not session.is_shared
     kept = kept and session.kind != ChatSession.Kind.BEAT
     # Conversations with an agent that has its own memory are not read by other agents.
     return kept and not session.agent.own_memory

@@ -1,5 +1,6 @@
 """Who writes in a shared conversation: the columns that say so, and the number by which the model tells people apart."""
 
+import uuid
 from typing import Any
 
 from django.db.models import IntegerField, Max
@@ -16,6 +17,11 @@ def columns(session: ChatSession, user: User) -> dict[str, Any]:
     if not session.is_shared:
         return {}
     return {"author": user, "meta": {FROM_KEY: {"number": number_of(session, user), "name": str(user)}}}
+
+
+def is_out_of_turn(session: ChatSession, client_id: uuid.UUID) -> bool:
+    """Return whether a message that is not stored yet must wait behind others in the queue of the locked `session`."""
+    return session.queue.exists() and not session.messages.filter(client_id=client_id).exists()
 
 
 def number_of(session: ChatSession, user: User) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.db.models import Case, F, QuerySet, When
 
-from chat.conversations.shared.people import Person, initials_of, shown_person
+from chat.conversations.shared.people import Participant, initials_of, shown_person
 from chat.models import Message
 from oneclaw.models import User
 
@@ -54,20 +54,20 @@ def shared_through(message: Message) -> int | None:
     return message.session.shared_seq if message.session.is_shared else None
 
 
-def people_of(messages: Sequence[Message]) -> dict[int | None, Person]:
+def people_of(messages: Sequence[Message]) -> dict[int | None, Participant]:
     """Return the authors of `messages` by id, and the owner of their session under None."""
     ids = {message.author_id for message in messages if message.author_id is not None}
     loaded = User.objects.filter(pk__in=ids).only("email", "first_name", "last_name")
-    people: dict[int | None, Person] = {user.pk: shown_person(user) for user in loaded}
+    people: dict[int | None, Participant] = {user.pk: shown_person(user) for user in loaded}
     if any(message.author_id is None for message in messages):
         owner = User.objects.only("email", "first_name", "last_name").get(chat_sessions=messages[0].session_id)
         people[None] = shown_person(owner)
     return people
 
 
-def author_of(message: Message, people: dict[int | None, Person]) -> Person:
+def author_of(message: Message, people: dict[int | None, Participant]) -> Participant:
     """Return who wrote `message`; by the name that was stored with it when the account was deleted."""
     stored = message.meta.get(FROM_KEY)
     if message.author_id is None and stored:
-        return Person(0, stored["name"], initials_of(stored["name"]))
-    return people.get(message.author_id) or Person(0, "", "?")
+        return Participant(0, stored["name"], initials_of(stored["name"]))
+    return people.get(message.author_id) or Participant(0, "", "?")

@@ -9,7 +9,7 @@ from oneclaw.models import SpaceRole, User
 
 
 @dataclass(frozen=True)
-class Person:
+class Participant:
     """What the others in a shared conversation see of a person."""
 
     id: int
@@ -17,9 +17,9 @@ class Person:
     initials: str
 
 
-def shown_person(user: User) -> Person:
+def shown_person(user: User) -> Participant:
     """Return what others see of `user`."""
-    return Person(user.pk, str(user), initials_of(str(user)))
+    return Participant(user.pk, str(user), initials_of(str(user)))
 
 
 def initials_of(name: str) -> str:
@@ -35,17 +35,17 @@ def ids_of(session: ChatSession) -> list[int]:
     return list(SpaceRole.objects.filter(space=session.space_id).values_list("user_id", flat=True))
 
 
-def list_hints(session: ChatSession) -> list[pubsub.Hint]:
+def list_changes(session: ChatSession) -> list[pubsub.Hint]:
     """Return the hints that the list of everybody who sees `session` has changed."""
-    return hints_for(ids_of(session))
+    return list_changes_for(ids_of(session))
 
 
-def hints_for(user_ids: Iterable[int]) -> list[pubsub.Hint]:
+def list_changes_for(user_ids: Iterable[int]) -> list[pubsub.Hint]:
     """Return the hints that the lists of these people have changed."""
     return [(f"user:{user_id}", {"kind": "sessions"}) for user_id in user_ids]
 
 
 def notify_lists(session: ChatSession) -> None:
     """Notify the pages of everybody who sees `session` that their list has changed."""
-    if hints := list_hints(session):
-        pubsub.notify_all(hints)
+    if changes := list_changes(session):
+        pubsub.notify_all(changes)

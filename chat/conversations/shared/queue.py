@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.conversations import lifecycle, model_choice, transcript
 from chat.conversations.model_choice import NO_CHOICE, Choice, NotOfferedError
-from chat.conversations.shared.people import Person, shown_person
+from chat.conversations.shared.people import Participant, shown_person
 from chat.models import ChatSession, QueuedMessage
 from oneclaw import pubsub
 from oneclaw.models import User
@@ -36,7 +36,7 @@ class Waiting:
     """One message in a queue, as everybody in the conversation sees it."""
 
     client_id: uuid.UUID
-    author: Person
+    author: Participant
     text: str
     files: int
 

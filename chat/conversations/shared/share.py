@@ -17,10 +17,10 @@ from oneclaw.models import Space, User, clock
 from oneclaw.text import UserFacingError
 
 # How many names the dialog shows.
-SHOWN_MAX_PEOPLE = 30
+NAMES_MAX_COUNT = 30
 
 
-class NotShareableError(UserFacingError):
+class NotShareableWithSpaceError(UserFacingError):
     """The conversation cannot be shared with members of a space."""
 
     wording = _(
@@ -75,7 +75,7 @@ def about(session: ChatSession, space: Space) -> Sharing:
         messages=said.count(),
         files=Attachment.objects.filter(names__message__session=session).distinct().count(),
         people=members.count(),
-        names=[str(member) for member in members[:SHOWN_MAX_PEOPLE]],
+        names=[str(member) for member in members[:NAMES_MAX_COUNT]],
         agent=None if answers_for_others(session.agent) else default_agent(),
     )
 
@@ -90,11 +90,11 @@ def share(user: User, session: ChatSession, space: Space) -> ChatSession:
     """Share the person's conversation with the members of `space`; return it. Idempotent.
 
     From now on the model is sent nothing that came from a memory before: thoughts, summaries and the system text go.
-    Raise SessionNotFoundError, NotShareableError, NoSpaceError, transcript.SessionBusyError.
+    Raise SessionNotFoundError, NotShareableWithSpaceError, NoSpaceError, transcript.SessionBusyError.
     """
     locked = lock_own(user, session)
     if not is_shareable(locked):
-        raise NotShareableError
+        raise NotShareableWithSpaceError
     if space.pk not in {each.pk for each in spaces_for(user)}:
         raise NoSpaceError
     if locked.is_shared and locked.space_id == space.pk:
@@ -171,7 +171,7 @@ def notify(session: ChatSession, before: list[int]) -> None:
     pubsub.notify_all(
         [
             (f"session:{session.pk}", {"kind": "shared", "owner": session.owner_id}),
-            *people.hints_for({*before, *people.ids_of(session)}),
+            *people.list_changes_for({*before, *people.ids_of(session)}),
         ]
     )
     transaction.on_commit(lambda: session_shared.send_robust(ChatSession, user=session.owner, session=session))

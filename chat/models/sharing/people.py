@@ -1,6 +1,9 @@
 """What each member keeps of a conversation that another person has shared: how far they have read, and where it is in
 their list."""
 
+import datetime as dt
+from dataclasses import dataclass
+
 from django.db import models
 from django.db.models import Case, F, FilteredRelation, Q, When
 from django.db.models.functions import Coalesce
@@ -25,6 +28,20 @@ class SessionMember(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} in {self.session_id}"
+
+
+@dataclass(frozen=True)
+class ListPosition:
+    """Where a conversation is in a person's list: when it was pinned, and the id of its folder."""
+
+    pinned_at: dt.datetime | None
+    folder_id: int | None
+
+
+def position_of(session: ChatSession) -> ListPosition:
+    """Return where `session`, which was read by `placed` or for the sidebar, is in the person's list."""
+    read = vars(session)
+    return ListPosition(read["my_pinned_at"], read["my_folder"])
 
 
 def placed(sessions: ChatSessionQuerySet, user: User) -> ChatSessionQuerySet:

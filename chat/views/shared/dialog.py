@@ -16,7 +16,7 @@ from oneclaw.models import Space
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
 
-REFUSALS = (sharing.NotShareableError, sharing.NoSpaceError, transcript.SessionBusyError)
+REFUSALS = (sharing.NotShareableWithSpaceError, sharing.NoSpaceError, transcript.SessionBusyError)
 
 
 @require_http_methods(["GET", "POST"])
@@ -28,7 +28,7 @@ def share_with_space(request: SignedInRequest, session_id: uuid.UUID) -> HttpRes
     spaces = sharing.spaces_for(request.user) if is_own else []
     fields = request.POST if request.method == "POST" else request.GET
     space = chosen(spaces, session, fields.get("space", ""))
-    refusal = "" if sharing.is_shareable(session) else sharing.NotShareableError().sentence
+    refusal = "" if sharing.is_shareable(session) else sharing.NotShareableWithSpaceError().sentence
     if request.method == "POST":
         try:
             sharing.share(request.user, session, space or Space())

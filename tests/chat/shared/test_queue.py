@@ -45,7 +45,9 @@ async def test_messages_wait_their_turn_and_are_answered_in_order(ada, scripted)
         await waiting(rita)
         await idle()
     said = await in_database(
-        lambda: list(Message.objects.filter(seq__gt=2).order_by("seq").values_list("role", "text", "author__first_name"))
+        lambda: list(
+            Message.objects.filter(seq__gt=2).order_by("seq").values_list("role", "text", "author__first_name")
+        )
     )
     assert said == [
         ("user", "The first", "Ed"),
@@ -59,7 +61,9 @@ async def test_messages_wait_their_turn_and_are_answered_in_order(ada, scripted)
 
 async def test_only_the_author_takes_a_message_back_and_who_leaves_takes_theirs_along(ada, scripted):
     cast = await in_database(shared_conversation, ada)
-    scripted.script(model.answer(model.text(["Long"] + [" and longer"] * 100, pace=0.2)), model.answer(model.text("Yes.")))
+    scripted.script(
+        model.answer(model.text(["Long"] + [" and longer"] * 100, pace=0.2)), model.answer(model.text("Yes."))
+    )
     async with Client(cast.ed) as ed, Client(cast.olga) as olga:
         await ed.open(cast.session.pk)
         await olga.open(cast.session.pk)

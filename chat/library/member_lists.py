@@ -24,8 +24,8 @@ def mark_read(user: User, seen: ChatSessionQuerySet, seq: int) -> bool:
 
 
 def pin(user: User, sessions: ChatSessionQuerySet, _: Folder | None) -> int:
-    places = of_others(user, sessions)
-    return places.filter(pinned_at=None).update(pinned_at=timezone.now(), archived_at=None)
+    rows = of_others(user, sessions)
+    return rows.filter(pinned_at=None).update(pinned_at=timezone.now(), archived_at=None)
 
 
 def move(user: User, sessions: ChatSessionQuerySet, folder: Folder | None) -> int:
@@ -33,7 +33,7 @@ def move(user: User, sessions: ChatSessionQuerySet, folder: Folder | None) -> in
 
 
 def archive(user: User, sessions: ChatSessionQuerySet, _: Folder | None) -> int:
-    """Take shared conversations out of the person's list; they end for nobody else."""
+    """Take shared conversations out of the person's list; they end for no other member."""
     own = sessions.filter(owner=user, shared_at__isnull=False, archived_at=None, deleted_at=None)
     changed = own.update(archived_at=timezone.now())
     return changed + of_others(user, sessions).filter(archived_at=None).update(archived_at=timezone.now())
@@ -41,8 +41,8 @@ def archive(user: User, sessions: ChatSessionQuerySet, _: Folder | None) -> int:
 
 def mark_all_read(user: User, sessions: ChatSessionQuerySet, _: Folder | None) -> int:
     changed = 0
-    for place in of_others(user, sessions).filter(read_seq__lt=F("session__last_seq")).select_related("session"):
-        changed += SessionMember.objects.filter(pk=place.pk).update(read_seq=place.session.last_seq)
+    for row in of_others(user, sessions).filter(read_seq__lt=F("session__last_seq")).select_related("session"):
+        changed += SessionMember.objects.filter(pk=row.pk).update(read_seq=row.session.last_seq)
     return changed
 
 
