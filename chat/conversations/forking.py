@@ -34,8 +34,8 @@ def fork(user: User, message_id: int) -> ChatSession:
     messages = messages_through(message)
     if any(each.is_running for each in messages):
         raise SessionBusyError
-    # What a sub-session was sent, and that it may not write, is not that of a conversation of the person; neither is what
-    # was sent in a shared conversation.
+    # What a sub-session was sent, and that it may not write, is not that of a conversation of the person; neither is
+    # what was sent in a shared conversation.
     head = None if source.is_read_only or source.is_shared else source.head
     made = copy_row(source, pk=uuid.uuid4(), head=None)
     made.key = conversation_key(source.agent.slug, user.pk, made.pk)

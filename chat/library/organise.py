@@ -57,8 +57,8 @@ def organise(user: User, ids: Collection[uuid.UUID], action: str, folder: Folder
 def changeable_by(user: User, sessions: ChatSessionQuerySet, action: str) -> ChatSessionQuerySet:
     """Return those of `sessions` in whose rows `action` of the person changes something, deleted ones too.
 
-    Where a shared one of another person is in the list of `user` is not in its row (chat/library/member_lists.py), and how it
-    ended is not either: the others go on with it.
+    Where a shared one of another person is in the list of `user` is in another row (chat/library/member_lists.py), and
+    it ends for no one: the others go on with it.
     """
     if action in ("delete", "restore"):
         return sessions.managed_by(user)

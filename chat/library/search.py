@@ -112,7 +112,7 @@ def titles(user: User, question: str) -> list[ChatSession]:
 
 
 def files(user: User, question: str) -> list[SearchHit]:
-    """Return the newest files of the conversations that the person may see whose names contain every word of `question`."""
+    """Return the newest files in conversations that the person may see whose names contain every word of `question`."""
     words = words_of(question)
     if not words:
         return []

@@ -13,7 +13,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from chat.models import ChatSession, ChatSessionQuerySet, Folder
-from chat.models.sharing.people import place_of, position_of
+from chat.models.sharing.people import member_row, position_of
 from oneclaw.models import User
 
 # The size of a page, which the list shows at first and adds with each scroll to its end; and the limit of a list that
@@ -120,7 +120,7 @@ def begun(user: User) -> ChatSessionQuerySet:
 
 def of_others(user: User) -> ChatSessionQuerySet:
     """Return the listed conversations that others have shared with the person, with the columns of the list."""
-    shared = ChatSession.objects.shared_with(user).exclude(owner=user).alias(place=place_of(user))
+    shared = ChatSession.objects.shared_with(user).exclude(owner=user).alias(place=member_row(user))
     listed = shared.filter(Q(place__archived_at=None)).written().only(*COLUMNS)
     return listed.annotate(
         my_read_seq=Coalesce(F("place__read_seq"), 0),

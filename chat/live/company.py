@@ -112,7 +112,7 @@ class Company:
     async def _tell(self) -> None:
         now = self._loop.time()
         self._writing = {person: until for person, until in self._writing.items() if until > now}
-        self._elsewhere = {name: told for name, told in self._elsewhere.items() if told[2] > now}
+        self._elsewhere = {name: said for name, said in self._elsewhere.items() if said[2] > now}
         here = sorted({outbox.person_id for outbox in self._room.outboxes})
         writing = sorted(set(self._writing) & set(here))
         try:
@@ -131,8 +131,8 @@ class Company:
         self._announced, self._renew_at = people, self._loop.time() + RENEW_SECONDS
 
     async def _show(self, here: Iterable[int], writing: Iterable[int]) -> None:
-        everybody = set(here).union(*(told[0] for told in self._elsewhere.values()))
-        writes = set(writing).union(*(told[1] for told in self._elsewhere.values()))
+        everybody = set(here).union(*(said[0] for said in self._elsewhere.values()))
+        writes = set(writing).union(*(said[1] for said in self._elsewhere.values()))
         if unknown := everybody - self._names.keys():
             self._names |= await in_database(names_of, unknown)
         known = sorted((self._names[each] for each in everybody & self._names.keys()), key=lambda each: each.name)

@@ -133,8 +133,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             await self._open_room(session_id, last_seq, owner_id)
 
     async def _open_room(self, session_id: uuid.UUID, last_seq: int, owner_id: int) -> int:
-        """Enter the room of the session of `owner_id`, and send what the page lacks; return whose the session is. When it
-        is of another person, send nothing."""
+        """Enter the room of the session of `owner_id`, and send what the page lacks; return whose the session is. When
+        it is of another person, send nothing."""
         # Entered before the rows are read, so that no hint about a later change is lost.
         room = self._enter_room(session_id, owner_id)
         with room.joining():

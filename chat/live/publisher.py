@@ -32,7 +32,7 @@ EARLY_SECONDS = 0.01
 
 
 # Referenced here, because the event loop only has weak references to tasks.
-_beginning: set["asyncio.Task[None]"] = set()
+_next_answers: set["asyncio.Task[None]"] = set()
 
 
 async def begin_next(session_id: uuid.UUID) -> None:
@@ -44,8 +44,8 @@ async def begin_next(session_id: uuid.UUID) -> None:
 
 def begin_next_soon(session_id: uuid.UUID) -> None:
     """Do `begin_next` in a task of this process."""
-    _beginning.add(task := asyncio.create_task(begin_next(session_id)))
-    task.add_done_callback(_beginning.discard)
+    _next_answers.add(task := asyncio.create_task(begin_next(session_id)))
+    task.add_done_callback(_next_answers.discard)
     task.add_done_callback(loop.log_failure)
 
 

@@ -108,8 +108,8 @@ class Room:
                 outbox.put(text, key)
 
     def publish_whole(self, frames: Callable[[], Iterable[ServerFrame]]) -> None:
-        """Send the frames that `frames` returns in each language of the sockets, which belong together and may be large,
-        such as a finished answer, to every socket."""
+        """Send the frames that `frames` returns in each language of the sockets, which belong together and may be
+        large, such as a finished answer, to every socket."""
         self.version += 1
         for language, outboxes in self.by_language().items():
             texts = [(encode(frame), None) for frame in worded(frames, language)]

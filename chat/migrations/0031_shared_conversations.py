@@ -53,6 +53,10 @@ class Migration(migrations.Migration):
             model_name='chatsession',
             index=models.Index(condition=models.Q(('shared_at__isnull', False)), fields=['space', '-active_at'], name='sessions_of_spaces'),
         ),
+        migrations.AddIndex(
+            model_name='turn',
+            index=models.Index(condition=models.Q(('asked_by__isnull', False)), fields=['asked_by'], name='turns_of_members'),
+        ),
         migrations.AddField(
             model_name='queuedmessage',
             name='author',

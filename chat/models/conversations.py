@@ -26,7 +26,7 @@ class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
         return self.filter(visibility.visible(user), deleted_at=None)
 
     def private_to(self, user: User) -> "ChatSessionQuerySet":
-        """Return the sessions that nobody but `user` may see."""
+        """Return the sessions that `user` alone may see."""
         return self.filter(visibility.private(user), deleted_at=None)
 
     def shared_with(self, user: User) -> "ChatSessionQuerySet":
@@ -208,7 +208,7 @@ class ChatSession(models.Model):
 
     @property
     def is_unread(self) -> bool:
-        return self.last_seq > int(vars(self)["my_read_seq"] if "my_read_seq" in vars(self) else self.read_seq)
+        return self.last_seq > int(vars(self).get("my_read_seq", self.read_seq))
 
     @property
     def is_read_only(self) -> bool:
@@ -256,7 +256,7 @@ class MessageQuerySet(models.QuerySet["Message"]):
         return self.filter(visibility.visible(user, "session__"), session__deleted_at=None)
 
     def private_to(self, user: User) -> "MessageQuerySet":
-        """Return the messages of sessions that nobody but `user` may see."""
+        """Return the messages of sessions that `user` alone may see."""
         return self.filter(visibility.private(user, "session__"), session__deleted_at=None)
 
     def shown(self) -> "MessageQuerySet":
@@ -313,8 +313,8 @@ class Message(models.Model):
     # text or a Reason as JSON; "context", the items that extensions added, and "hook_text", the text that hooks added
     # (chat/context/per_message.py); "sent", what of it was sent first (chat/context/view.py); "continued", whether an
     # answer continues one that was cut off; "by", who wrote a message of the role user if not the person: "session",
-    # another conversation, "schedule", a scheduled turn, or "member" (chat/conversations/shared/marks.py); "from", the
-    # number and name of the member who wrote it in a shared conversation; "origin", the id of that conversation, and "hops", how many
+    # another conversation, "schedule", a scheduled turn, or "member"; "from", which member wrote it in a shared
+    # conversation (chat/conversations/shared/marks.py); "origin", the id of that conversation, and "hops", how many
     # conversations it has passed since a person's message; "answer_lines", the numbers of the lines under an answer.
     meta = models.JSONField(default=dict)
     # The words of the text blocks, for search and lists.

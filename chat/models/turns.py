@@ -75,7 +75,13 @@ class Turn(models.Model):
             models.UniqueConstraint(fields=["session"], condition=Q(status="running"), name="one_running_turn"),
             models.UniqueConstraint(fields=["prompt", "attempt"], name="one_answer_per_attempt"),
         ]
-        indexes = [models.Index(fields=["lease_until"], condition=Q(status="running"), name="turn_leases")]
+        indexes = [
+            models.Index(fields=["lease_until"], condition=Q(status="running"), name="turn_leases"),
+            models.Index(fields=["asked_by"], condition=Q(asked_by__isnull=False), name="turns_of_members"),
+        ]
+
+    def __str__(self) -> str:
+        return f"turn {self.pk} of {self.session_id}: {self.status}"
 
     @property
     def person(self) -> User:
@@ -86,6 +92,3 @@ class Turn(models.Model):
     def person_id(self) -> int:
         """Return the id of `person`."""
         return self.asked_by_id or self.session.owner_id
-
-    def __str__(self) -> str:
-        return f"turn {self.pk} of {self.session_id}: {self.status}"

@@ -45,12 +45,12 @@ def end_work_of(user_ids: Collection[int], space_id: int) -> None:
     queued there."""
     in_space = Q(session__space=space_id, session__shared_at__isnull=False)
     asked = Turn.objects.running().filter(in_space).alias(asker=Coalesce(F("asked_by"), F("session__owner")))
-    hints: list[pubsub.Hint] = []
+    notifications: list[pubsub.Hint] = []
     for turn in asked.filter(asker__in=user_ids):
         Turn.objects.filter(pk=turn.pk).update(stop_requested=True)
-        hints.append((f"session:{turn.session_id}", {"kind": "stop", "turn": turn.pk}))
+        notifications.append((f"session:{turn.session_id}", {"kind": "stop", "turn": turn.pk}))
     queued = QueuedMessage.objects.filter(in_space, author__in=user_ids)
-    hints += [(f"session:{each}", {"kind": "queue"}) for each in set(queued.values_list("session", flat=True))]
+    notifications += [(f"session:{each}", {"kind": "queue"}) for each in set(queued.values_list("session", flat=True))]
     queued.delete()
-    if hints:
-        pubsub.notify_all(hints)
+    if notifications:
+        pubsub.notify_all(notifications)

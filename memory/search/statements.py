@@ -25,7 +25,8 @@ HELD_TRANSCRIPTS = """
               AND %(but_session_after)s > 0
             GROUP BY mine.id) AS own ON own.id = index.id
      WHERE index.owner_id = %(owner)s AND session.owner_id = %(owner)s AND index.space_id = ANY(%(spaces)s::bigint[])
-       AND session.deleted_at IS NULL AND session.shared_at IS NULL AND session.mode = 'agent' AND index.layout = %(layout)s
+       AND session.deleted_at IS NULL AND session.shared_at IS NULL AND session.mode = 'agent'
+       AND index.layout = %(layout)s
        AND (own.id IS NOT NULL OR %(other_transcripts)s AND session.id IS DISTINCT FROM %(but_session)s::uuid)
 """
 # The packed chunks of what this process has not cached in its current state. The signs of the vectors only if there are

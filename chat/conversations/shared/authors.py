@@ -1,4 +1,4 @@
-"""Who writes in a shared conversation: the columns that say so, and the number by which the model tells people apart."""
+"""Who writes in a shared conversation: the columns that say so, and the number by which the model knows them."""
 
 import uuid
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the messages of a shared conversation show besides their text: who wrote them, and nothing of anybody's memory."""
+"""What messages of a shared conversation show besides their text: who wrote them, and nothing of a memory."""
 
 from collections.abc import Sequence
 

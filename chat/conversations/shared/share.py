@@ -24,7 +24,8 @@ class NotShareableWithSpaceError(UserFacingError):
     """The conversation cannot be shared with members of a space."""
 
     wording = _(
-        "Temporary conversations, sub-sessions, and conversations of channels and schedules cannot be shared with a space."
+        "Temporary conversations, sub-sessions, and conversations of channels and schedules "
+        "cannot be shared with a space."
     )
 
 

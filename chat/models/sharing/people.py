@@ -47,7 +47,7 @@ def position_of(session: ChatSession) -> ListPosition:
 def placed(sessions: ChatSessionQuerySet, user: User) -> ChatSessionQuerySet:
     """Annotate `sessions` with where each is in the person's list: `my_read_seq`, `my_pinned_at`, `my_folder` (an id)
     and `my_archived_at`."""
-    found: ChatSessionQuerySet = sessions.alias(place=place_of(user)).annotate(
+    found: ChatSessionQuerySet = sessions.alias(place=member_row(user)).annotate(
         my_read_seq=Case(When(owner=user, then=F("read_seq")), default=Coalesce(F("place__read_seq"), 0)),
         my_pinned_at=Case(When(owner=user, then=F("pinned_at")), default=F("place__pinned_at")),
         my_folder=Case(When(owner=user, then=F("folder_id")), default=F("place__folder_id")),
@@ -56,6 +56,6 @@ def placed(sessions: ChatSessionQuerySet, user: User) -> ChatSessionQuerySet:
     return found
 
 
-def place_of(user: User) -> FilteredRelation:
+def member_row(user: User) -> FilteredRelation:
     """Return the row of the person for each conversation, as a relation for a query."""
     return FilteredRelation("people", condition=Q(people__user=user))

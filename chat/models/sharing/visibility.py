@@ -1,8 +1,8 @@
 """The rule of who may see, continue and manage a conversation, as conditions of a query.
 
-A private conversation is its owner's alone, in a space or not. A shared one belongs to its space: members see it, owners
-and editors of the space continue it, and the person who began it (while a member) and the owners of the space manage it.
-Who is no member any more sees nothing of it. In an archived space nothing changes.
+A private conversation is its owner's alone, in a space or not. A shared one belongs to its space: members see it, its
+owners and editors continue it, and the person who began it, while a member, and the owners manage it. Who is no member
+any more sees nothing of it. In an archived space nothing changes.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,8 @@ def private(user: User, prefix: str = "") -> Q:
 
 
 def shared(user: User, prefix: str = "", roles: Sequence[str] = ()) -> Q:
-    """Return the condition that a conversation is shared with a space in which the person has one of `roles`, or any."""
+    """Return the condition that a conversation is shared with a space in which the person has one of `roles`; without
+    any, any role."""
     held = SpaceRole.objects.filter(user=user)
     if roles:
         held = held.filter(role__in=roles)

@@ -25,7 +25,7 @@ async def queued(client, session, text):
 
 async def waiting(client, *texts):
     """Wait for the queue with these texts."""
-    shown = (await client.hear("queue"))["waiting"]
+    shown = next((frame["waiting"] for frame in reversed(client.seen) if frame["type"] == "queue"), [])
     while [each["text"] for each in shown] != [*texts]:
         shown = (await client.hear("queue"))["waiting"]
     return shown

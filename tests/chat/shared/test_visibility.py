@@ -1,4 +1,4 @@
-"""Who sees a shared conversation, who writes in it and who manages it: every page, frame and operation, for each role."""
+"""Who sees a shared conversation, who writes in it and who manages it: every page and frame, for each role."""
 
 import asyncio
 import uuid
