@@ -17,6 +17,7 @@ urlpatterns = [
 ]
 api.add_router("", "chat.api.routes.router")
 api.add_router("", "chat.api.rounds.router")
+api.add_router("", "chat.api.shared.router")
 if apps.is_installed("memory"):
     urlpatterns.append(path("", include("memory.urls")))
     api.add_router("", "memory.api.routes.router")

@@ -5,6 +5,7 @@ import os
 import pytest
 from playwright.async_api import expect
 
+from chat.conversations.shared import share
 from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, open_page, violations, violations_in_both_schemes
@@ -59,3 +60,25 @@ async def test_three_people_follow_one_conversation(live, ada, scripted, write, 
         await shot(ed, f"ended-{size['width']}")
         await in_database(take_role, cast.space, cast.rita)
         await expect(rita.locator("article", has_text="Olga brings tea.")).to_have_count(0)
+
+
+async def test_a_person_reads_what_becomes_visible_shares_and_takes_it_back(live, ada, scripted):
+    cast = await in_database(shared_conversation, ada)
+    await in_database(share.unshare, ada, cast.session)
+    async with open_page(live, ada, viewport=PHONE, color_scheme="dark") as page:
+        await page.goto(f"/c/{cast.session.pk}")
+        await page.get_by_role("link", name="More for this conversation").click()
+        await page.get_by_role("link", name="Share with a space").click()
+        await expect(page.get_by_text("2 messages so far")).to_be_visible()
+        await expect(
+            page.get_by_text("3 other members of Lighthouse, and whoever becomes one: Ed, Olga, Rita")
+        ).to_be_visible()
+        await shot(page, "dialog-dark")
+        assert await violations_in_both_schemes(page) == ""
+        await page.get_by_role("button", name="Share with Lighthouse").click()
+        await expect(page.get_by_text("Shared with Lighthouse.")).to_be_visible()
+        await page.get_by_role("link", name="More for this conversation").click()
+        await page.get_by_role("link", name="Shared with Lighthouse").click()
+        await shot(page, "shared-dark")
+        await page.get_by_role("button", name="Make private again").click()
+        await expect(page.get_by_text("The conversation is private again.")).to_be_visible()

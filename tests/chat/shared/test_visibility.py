@@ -229,6 +229,20 @@ def test_a_conversation_in_a_space_that_is_not_shared_is_its_owners_alone(cast):
     assert signed_in(cast.ada).get(f"/c/{cast.session.pk}").status_code == 200
 
 
+def test_a_program_shares_and_takes_back_what_its_person_began(cast):
+    ada, ed, stranger = (Program(cast.people[name]) for name in ("ada", "ed", "stranger"))
+    path = f"/sessions/{cast.session.pk}"
+    assert [each.post(f"{path}/unshare").status_code for each in (stranger, ed, ada)] == [404, 409, 204]
+    assert ed.get(path).status_code == 404
+    about = ada.get(f"{path}/sharing", space=cast.space.pk).json()
+    assert (about["messages"], about["people"], about["names"]) == (2, 3, ["Ed", "Olga", "Rita"])
+    other = Space.objects.create(owner=cast.stranger, kind=Space.Kind.TEAM, name="Elsewhere")
+    assert ada.post(f"{path}/share", space=other.pk).status_code == 422
+    assert ed.post(f"{path}/share", space=cast.space.pk).status_code == 404
+    assert ada.post(f"{path}/share", space=cast.space.pk).json()["shared"] is True
+    assert ed.get(path).status_code == 200
+
+
 def test_an_archived_space_is_read_and_not_written(cast):
     Space.objects.update(archived_at=timezone.now())
     assert signed_in(cast.ed).get(f"/c/{cast.session.pk}").status_code == 200
