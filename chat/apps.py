@@ -10,6 +10,7 @@ class ChatConfig(AppConfig):
         from chat.compaction import planning  # noqa: F401
         from chat.context.results import CHAT
         from chat.conversations import titles  # noqa: F401
+        from chat.conversations.shared import share  # noqa: F401
         from chat.library import organise  # noqa: F401
         from chat.live import revocation  # noqa: F401
         from chat.schedules.propose import SCHEDULES

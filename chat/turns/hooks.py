@@ -136,7 +136,7 @@ def before_result_is_stored(
     if not extensions.hooks_at(ToolResultPersist):
         return result
     asked = ToolResultPersist(
-        user_id=session.owner_id,
+        user_id=answer.turn.person_id if answer.turn else session.owner_id,
         session_id=session.pk,
         message_id=answer.pk,
         call_id=use["id"],

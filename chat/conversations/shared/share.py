@@ -1,9 +1,12 @@
 """Share a conversation with the members of a space, and make it private again."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Func, JSONField, QuerySet
+from django.db.models.signals import pre_delete
+from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
 
 from chat.conversations import lifecycle, transcript
@@ -129,6 +132,25 @@ def unshare(user: User, session: ChatSession) -> ChatSession:
     if not locked.is_shared:
         return locked
     transcript.refuse_if_busy(locked)
+    make_private(locked)
+    return locked
+
+
+@receiver(pre_delete, sender=Space)
+def unshare_all(instance: Space, **_: Any) -> None:
+    """Make the conversations that are shared with a space private, before the space is deleted."""
+    with transaction.atomic():
+        shared = ChatSession.objects.filter(space=instance, shared_at__isnull=False).select_related("owner")
+        for session in shared.select_for_update(of=("self",), no_key=True).order_by("pk"):
+            for turn in session.turns.running():
+                # Its process ends it, with what it has said.
+                session.turns.filter(pk=turn.pk).update(stop_requested=True)
+                pubsub.notify(f"session:{session.pk}", {"kind": "stop", "turn": turn.pk})
+            make_private(session)
+
+
+def make_private(locked: ChatSession) -> None:
+    """Make the locked shared session private to its owner."""
     before = people.ids_of(locked)
     locked.shared_at, locked.thinking_after_seq = None, locked.last_seq
     locked.save(update_fields=["shared_at", "thinking_after_seq"])
@@ -136,7 +158,6 @@ def unshare(user: User, session: ChatSession) -> ChatSession:
     leave_rounds(locked)
     written_by_members(locked).exclude(meta__has_key="by").update(meta=WithBy("meta"))
     notify(locked, before)
-    return locked
 
 
 def lock_own(user: User, session: ChatSession) -> ChatSession:

@@ -17,6 +17,7 @@ from oneclaw.models import Space
 from oneclaw.threads import in_database
 from tests.chat.live.test_socket import Client, idle
 from tests.chat.shared.cast import Role, give, shared_conversation, take_role
+from tests.conversations import send, settle
 from tests.programs import Program
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -227,6 +228,15 @@ def test_a_conversation_in_a_space_that_is_not_shared_is_its_owners_alone(cast):
         assert signed_in(cast.people[name]).get(f"/c/{cast.session.pk}").status_code == 404
         assert Program(cast.people[name]).get("/sessions").json()["items"] == []
     assert signed_in(cast.ada).get(f"/c/{cast.session.pk}").status_code == 200
+
+
+def test_a_conversation_of_a_deleted_space_is_private_again(cast):
+    settle(send(cast.ada, "Mine, too", cast.session.pk))
+    cast.space.delete()
+    cast.session.refresh_from_db()
+    assert (cast.session.shared_at, cast.session.space) == (None, None)
+    assert signed_in(cast.ada).get(f"/c/{cast.session.pk}").status_code == 200
+    assert signed_in(cast.ed).get(f"/c/{cast.session.pk}").status_code == 404
 
 
 def test_a_program_shares_and_takes_back_what_its_person_began(cast):
