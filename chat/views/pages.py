@@ -16,8 +16,7 @@ from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from chat import extensions
 from chat.attachments import store
@@ -38,14 +37,14 @@ from chat.turns import stopping
 from chat.turns.admission import NOT_NOW_ERRORS
 from chat.views import toasts
 from chat.views.attachments import kept_file
-from chat.views.own import managed_session, own_session, written_session
+from chat.views.own import own_session, written_session
 from chat.views.toasts import Toast
 from oneclaw import llm
 from oneclaw.config import release
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
-from oneclaw.text import InvalidTextError, validated_text
+from oneclaw.text import InvalidTextError
 from oneclaw.threads import in_database, in_tool_thread
 
 
@@ -214,24 +213,6 @@ def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:
         return placed(ChatSession.objects.visible_to(request.user), request.user).filter(pk=uuid.UUID(current)).first()
     except ValueError:
         return None
-
-
-@login_required
-@require_http_methods(["GET", "POST"])
-def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    """Show the form, on a page or in place of the list's row (GET), or save the new title (POST)."""
-    session = managed_session(request.user, session_id)
-    refusal = ""
-    if request.method == "POST":
-        try:
-            lifecycle.rename(session, validated_text(request.POST.get("title"), max_chars=200, name=_("The title")))
-        except InvalidTextError as error:
-            refusal = error.sentence
-        else:
-            return listed(request, request.POST.get("current", "")) if request.htmx else redirect(session)
-    context = {"session": session, "session_id": request.GET.get("current", ""), "refusal": refusal}
-    template = "chat/_rename.html" if request.htmx and not refusal else "chat/rename.html"
-    return render(request, template, context, status=422 if refusal else 200)
 
 
 @login_required

@@ -45,6 +45,8 @@ PAGES = {
     "rename": ("get", MANAGES),
     "share": ("get", ("ada",)),
     "share_with_space": ("get", MANAGES),
+    "move_to_space": ("get", MANAGES),
+    "session_viewers": ("get", SEES),
     "make_private": ("get", ()),
     "compact": ("post", WRITES),
     "stop": ("post", WRITES),
