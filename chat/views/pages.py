@@ -25,6 +25,7 @@ from chat.context.meter import meter_of, with_counted
 from chat.conversations import lifecycle, model_choice, presence, temporary, transcript
 from chat.conversations.message_pages import LAST_NUMBER, messages_from, newest_messages, page_messages
 from chat.conversations.model_choice import NO_CHOICE, Choice
+from chat.conversations.shared import stopping
 from chat.library import organise, sidebar, spaces
 from chat.live import replay
 from chat.live.errors import FrameError
@@ -33,11 +34,10 @@ from chat.live.handle import Commanded, Ended, handle
 from chat.models import Agent, ChatSession, ContextRound, SubTask, default_agent, placed
 from chat.rendering import incremental
 from chat.rendering.round_markers import markers_html
-from chat.turns import stopping
 from chat.turns.admission import NOT_NOW_ERRORS
 from chat.views import toasts
 from chat.views.attachments import kept_file
-from chat.views.own import own_session, written_session
+from chat.views.own import found_session, is_closed_to, own_session, written_session
 from chat.views.toasts import Toast
 from oneclaw import llm
 from oneclaw.config import release
@@ -121,13 +121,6 @@ def page(
     return render(request, "chat/page.html", context, status=status)
 
 
-def is_closed_to(user: User, session: ChatSession) -> bool:
-    """Return whether the person may only read the conversation, which they see."""
-    if session.is_read_only or not session.is_shared:
-        return session.is_read_only
-    return not ChatSession.objects.continued_by(user).filter(pk=session.pk).exists()
-
-
 def sub_task_of(session: ChatSession | None) -> SubTask | None:
     """Return the task of a sub-session, with the conversation that gave it; None for any other conversation."""
     if session is None or session.kind != ChatSession.Kind.SUB_SESSION:
@@ -209,10 +202,7 @@ def older_sessions(request: SignedInRequest) -> HttpResponse:
 
 def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:
     """Return the person's session that the page shows; None for a new one or an invalid id."""
-    try:
-        return placed(ChatSession.objects.visible_to(request.user), request.user).filter(pk=uuid.UUID(current)).first()
-    except ValueError:
-        return None
+    return found_session(request.user, current)
 
 
 @login_required

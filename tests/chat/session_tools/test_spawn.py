@@ -10,12 +10,13 @@ from django.utils import timezone
 
 from chat.context.prompt import build_request
 from chat.conversations import forking, lifecycle, transcript
+from chat.conversations.shared import stopping
 from chat.extensions import PendingCall, ToolError
 from chat.live.publisher import TurnPublisher
 from chat.models import Agent, ChatSession, Message, SubTask, Turn
 from chat.session_tools import children, ends, limits, results
 from chat.session_tools.spawn import sessions_spawn
-from chat.turns import admission, loop, start, stopping
+from chat.turns import admission, loop, start
 from chat.turns.admission import TokensUsedUpError
 from memory.documents.write import Append, Author, Source, apply
 from oneclaw.demo import scripted as model

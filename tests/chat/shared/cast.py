@@ -49,6 +49,7 @@ def shared_conversation(ada, *, words="Where shall we meet?", answer="In the **p
     people = {"ada": ada, "olga": person("Olga"), "ed": person("Ed"), "rita": person("Rita"), "fay": person("Fay")}
     space = Space.objects.create(owner=people["olga"], kind=Space.Kind.TEAM, name="Lighthouse")
     roles = {"ada": Role.EDITOR, "olga": Role.OWNER, "ed": Role.EDITOR, "rita": Role.READER}
+    space = Space.objects.create(owner=people["olga"], kind=Space.Kind.TEAM, name="Lighthouse")
     for name, role in roles.items():
         SpaceMember.objects.create(space=space, user=people[name], role=role)
     accepted = send(ada, words)
