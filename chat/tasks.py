@@ -13,6 +13,8 @@ from chat.schedules import beat, planning
 from chat.schedules import retention as schedule_retention
 from chat.session_tools import ends
 from chat.transfer.importing import jobs
+from oneclaw.leaving import offboard as offboarding
+from oneclaw.models import Offboarding
 from oneclaw.tasks import send
 
 
@@ -33,6 +35,8 @@ def sweep() -> None:
         send(run_beat, beat_id)
     for job_id in ImportJob.objects.due_ids():
         send(take_in, str(job_id))
+    for offboarding_id in Offboarding.objects.due_ids():
+        send(offboard, offboarding_id)
 
 
 @shared_task
@@ -72,3 +76,8 @@ def make_round(round_id: int) -> None:
 @shared_task
 def run_beat(beat_id: int) -> None:
     beat.run(beat_id)
+
+
+@shared_task
+def offboard(offboarding_id: int) -> None:
+    offboarding.run(offboarding_id)

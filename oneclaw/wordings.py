@@ -108,6 +108,31 @@ WORDINGS: Mapping[str, Wording] = {
     "space.goes.groups": ngettext_lazy(
         "%(number)s group loses its role", "%(number)s groups lose their role", "number"
     ),
+    # What becomes of what a person has who is removed.
+    "leaving.conversations": ngettext_lazy(
+        "%(number)s conversation is deleted", "%(number)s conversations are deleted", "number"
+    ),
+    "leaving.shared_conversations": ngettext_lazy(
+        "%(number)s shared conversation is handed over", "%(number)s shared conversations are handed over", "number"
+    ),
+    "leaving.files": ngettext_lazy("%(number)s file is deleted", "%(number)s files are deleted", "number"),
+    "leaving.links": ngettext_lazy("%(number)s shared link ends", "%(number)s shared links end", "number"),
+    "leaving.tasks": ngettext_lazy(
+        "%(number)s scheduled task is deleted", "%(number)s scheduled tasks are deleted", "number"
+    ),
+    "leaving.prompts": ngettext_lazy(
+        "%(number)s saved prompt is deleted", "%(number)s saved prompts are deleted", "number"
+    ),
+    "leaving.documents": ngettext_lazy(
+        "%(number)s document of memory is deleted, with its history",
+        "%(number)s documents of memory are deleted, with their history",
+        "number",
+    ),
+    "leaving.keys": ngettext_lazy("%(number)s API key is revoked", "%(number)s API keys are revoked", "number"),
+    "leaving.sign_ins": ngettext_lazy("%(number)s device is signed out", "%(number)s devices are signed out", "number"),
+    "leaving.spaces": ngettext_lazy(
+        "%(number)s shared space has no other owner", "%(number)s shared spaces have no other owner", "number"
+    ),
     # Why somebody can see something.
     "viewer.own": _("Owner"),
     "viewer.owner": _("Owner of “%(space)s”"),

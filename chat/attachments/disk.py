@@ -1,6 +1,7 @@
 """The storage of attachments: ATTACHMENTS/<owner>/<name>. No other module opens these files, and no web server does."""
 
 import contextlib
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,17 @@ def size(owner_id: int, name: str) -> int | None:
 def remove(owner_id: int, name: str) -> None:
     """Delete the file `name`, if it exists."""
     (_folder(owner_id) / name).unlink(missing_ok=True)
+
+
+def remove_folder(owner_id: int) -> None:
+    """Delete all files of a person. Raise OSError when the disk refuses."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(_folder(owner_id))
+
+
+def has_folder(owner_id: int) -> bool:
+    """Return whether there are files of the person."""
+    return _folder(owner_id).exists()
 
 
 def stored_files(older_than: float) -> Iterator[tuple[int, str]]:
