@@ -52,6 +52,7 @@ def sweep_attachments() -> None:
 @shared_task
 def purge() -> None:
     retention.sweep()
+    retention.sweep_by_age()
     schedule_retention.sweep()
 
 

@@ -27,6 +27,11 @@ def held_spaces() -> QuerySet[LegalHold, int | None]:
     return LegalHold.objects.filter(ended_at=None, space__isnull=False).values_list("space_id", flat=True)
 
 
+def is_held(user_id: int) -> bool:
+    """Return whether nothing of the person may be removed."""
+    return LegalHold.objects.filter(user=user_id, ended_at=None).exists()
+
+
 def refuse_if_held(*, people: Iterable[User] = (), spaces: Iterable[Space] = ()) -> None:
     """Raise HeldError when one of the people or spaces is held; a space also when it is private and its owner is."""
     spaces = list(spaces)

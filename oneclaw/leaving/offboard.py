@@ -154,6 +154,8 @@ def _remove(job: Offboarding) -> None:
     if person is None:
         job.finish()
         return
+    # One that was set since stops the rest.
+    holds.refuse_if_held(people=[person])
     receiver = User.objects.filter(pk=job.receiver, is_active=True).first()
     shared_spaces.hand_over(person, receiver, job.choices)
     for part in parts.registered():

@@ -1,13 +1,16 @@
 """How people leave, how long things are kept, and what must be kept meanwhile."""
 
+import datetime as dt
 from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.jobs import Job, JobQuerySet
+from oneclaw.models import clock
 from oneclaw.models.people import User
 from oneclaw.models.spaces import Space
 
@@ -105,3 +108,14 @@ class RetentionRule(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.days} days"
+
+    def latest(self) -> Combinable:
+        """Return the time before which things are too old, as an expression."""
+        return clock.database_now() - dt.timedelta(days=self.days)
+
+    def where(self, space: str) -> Q:
+        """Return the rows for which it counts, whose space is in the column `space`."""
+        if self.space_id is not None:
+            return Q(**{space: self.space_id})
+        ruled = RetentionRule.objects.filter(kind=self.kind, space__isnull=False).values("space")
+        return Q(**{space: None}) | ~Q(**{f"{space}__in": ruled})
