@@ -13,8 +13,9 @@ from chat.schedules import beat, planning
 from chat.schedules import retention as schedule_retention
 from chat.session_tools import ends
 from chat.transfer.importing import jobs
+from oneclaw.leaving import imports
 from oneclaw.leaving import offboard as offboarding
-from oneclaw.models import Offboarding
+from oneclaw.models import AccountImport, Offboarding
 from oneclaw.tasks import send
 
 
@@ -37,6 +38,8 @@ def sweep() -> None:
         send(take_in, str(job_id))
     for offboarding_id in Offboarding.objects.due_ids():
         send(offboard, offboarding_id)
+    for import_id in AccountImport.objects.due_ids():
+        send(take_account_in, import_id)
 
 
 @shared_task
@@ -82,3 +85,8 @@ def run_beat(beat_id: int) -> None:
 @shared_task
 def offboard(offboarding_id: int) -> None:
     offboarding.run(offboarding_id)
+
+
+@shared_task
+def take_account_in(import_id: int) -> None:
+    imports.run(import_id)

@@ -11,8 +11,9 @@ class MemoryConfig(AppConfig):
         from memory import leaving, receivers, wordings  # noqa: F401
         from memory.extension import MEMORY
         from memory.forgetting import spaces
+        from memory.transfer import account
         from oneclaw import reasons
-        from oneclaw.leaving import parts
+        from oneclaw.leaving import archive, parts
         from oneclaw.people import roles
         from oneclaw.spaces import deletion
 
@@ -20,5 +21,6 @@ class MemoryConfig(AppConfig):
         extensions.register(MEMORY)
         deletion.register(spaces.PART)
         parts.register(leaving.PART)
+        archive.register(account.PART)
         kinds = ("view_memorydocument", "change_memorydocument", "delete_memorydocument", "view_memoryrevision")
         roles.permit(roles.Role.CURATOR, *(f"memory.{kind}" for kind in kinds))

@@ -133,6 +133,32 @@ WORDINGS: Mapping[str, Wording] = {
     "leaving.spaces": ngettext_lazy(
         "%(number)s shared space has no other owner", "%(number)s shared spaces have no other owner", "number"
     ),
+    # What came of the import of an account's archive.
+    "account_import.conversations": ngettext_lazy(
+        "%(number)s conversation was imported", "%(number)s conversations were imported", "number"
+    ),
+    "account_import.conversations_known": ngettext_lazy(
+        "%(number)s conversation was here already", "%(number)s conversations were here already", "number"
+    ),
+    "account_import.conversations_refused": ngettext_lazy(
+        "%(number)s conversation could not be imported", "%(number)s conversations could not be imported", "number"
+    ),
+    "account_import.documents": ngettext_lazy(
+        "%(number)s document of memory was imported", "%(number)s documents of memory were imported", "number"
+    ),
+    "account_import.documents_known": ngettext_lazy(
+        "%(number)s document of memory was here already", "%(number)s documents of memory were here already", "number"
+    ),
+    "account_import.documents_refused": ngettext_lazy(
+        "%(number)s document of memory could not be imported",
+        "%(number)s documents of memory could not be imported",
+        "number",
+    ),
+    "account_import.bad": _("This is no archive of an account, or it is damaged."),
+    "account_import.too_large": _(
+        "This archive is too large to be imported here. Ask your administrator to raise the limit."
+    ),
+    "account_import.faulty": _("The import has failed several times. Ask your administrator to look at the log."),
     # Why somebody can see something.
     "viewer.own": _("Owner"),
     "viewer.owner": _("Owner of “%(space)s”"),

@@ -45,7 +45,9 @@ def due(rule: RetentionRule) -> MemoryDocumentQuerySet:
     else:
         kept = [CURATED, CURATED_ALTERNATIVE, recent_path(), *WORKSPACE_FILES]
         old = old.exclude(path__regex=DAILY_LOG).exclude(path__in=kept).exclude(path__startswith=f"{SKILLS}/")
-    of_held = Q(space__in=holds.held_spaces()) | Q(space__kind__in=["own", "agent"], space__owner__in=holds.held_people())
+    of_held = Q(space__in=holds.held_spaces()) | Q(
+        space__kind__in=["own", "agent"], space__owner__in=holds.held_people()
+    )
     return old.exclude(of_held).order_by("updated_at", "pk")
 
 

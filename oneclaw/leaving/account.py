@@ -9,8 +9,9 @@ from django.contrib.sessions.models import Session
 from django.db.models import Q
 
 from oneclaw import invariants
+from oneclaw.leaving import imports
 from oneclaw.leaving.references import Way, declare, names_left
-from oneclaw.models import Invitation, SignInAttempt, Space, User
+from oneclaw.models import AccountImport, Invitation, SignInAttempt, Space, User
 from oneclaw.people.attempts import hashed
 
 declare(
@@ -27,6 +28,7 @@ declare(
         "oneclaw.SpaceMember.user": Way.DELETED,
         "oneclaw.SpaceRole.user": Way.VIEW,
         "oneclaw.Spend.user": Way.ANONYMISED,
+        "oneclaw.AccountImport.owner": Way.DELETED,
         "oneclaw.Offboarding.owner": Way.ANONYMISED,
         "oneclaw.LegalHold.user": Way.DELETED,
         "oneclaw.LegalHold.made_by": Way.ANONYMISED,
@@ -55,6 +57,8 @@ def counts(person: User) -> Mapping[str, int]:
 
 def remove(person: User) -> None:
     """Delete the row of `person` with all that hangs on it. Call inside a transaction."""
+    for job_id in AccountImport.objects.filter(owner=person).values_list("pk", flat=True):
+        imports.path_of(job_id).unlink(missing_ok=True)
     Space.objects.filter(owner=person, kind__in=Space.PRIVATE).delete()
     Invitation.objects.filter(Q(accepted_by=person) | Q(email__iexact=person.email)).delete()
     SignInAttempt.objects.filter(account=hashed(person.email)).delete()

@@ -9,7 +9,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from oneclaw.jobs import Job, JobQuerySet
+from oneclaw.jobs import OPEN_STATUSES, Job, JobQuerySet
 from oneclaw.models import clock
 from oneclaw.models.people import User
 from oneclaw.models.spaces import Space
@@ -63,6 +63,28 @@ class Offboarding(Job):
             "counts": self.counts,
             "hashes": self.hashes,
         }
+
+
+class AccountImport(Job):
+    """A job that takes the archive of an account in. The file is settings.IMPORTS/account-<id>.zip until it ends."""
+
+    LEASE_SECONDS: ClassVar[float] = 120.0
+
+    # The file name on the person's computer.
+    name = models.CharField(max_length=200)
+    # What came of it: {"conversations": 3, …}. `error` is the code of a wording account_import.….
+    counts = models.JSONField(default=dict, blank=True)
+
+    class Meta(Job.Meta):
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner"], condition=Q(status__in=OPEN_STATUSES), name="one_open_account_import"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        # Without the file name, which is private.
+        return f"import {self.pk} of an account"
 
 
 class LegalHold(models.Model):

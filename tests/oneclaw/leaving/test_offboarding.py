@@ -10,10 +10,9 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from chat.attachments import store
-from chat.conversations import agents, lifecycle, transcript
+from chat.conversations import lifecycle, transcript
 from chat.library import saved_prompts
 from chat.models import Attachment, ChatSession, Message
-from chat.schedules import planning
 from chat.transfer import share
 from memory.documents import write
 from memory.documents.write import Append, Author, Source
