@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy
 from chat.attachments import disk
 from chat.attachments.examine import FileRefusedError, examine_file
 from chat.models import Attachment, AttachmentQuerySet, ChatSession, Message
-from oneclaw import holds
+from oneclaw.audit import holds
 from oneclaw.locks import hold
 from oneclaw.models import User, clock
 from oneclaw.text import InvalidTextError, UserFacingError

@@ -188,8 +188,10 @@ def delete(session: ChatSession, *, by_age: bool = False) -> None:
     not remembered. `by_age`: a rule of retention does it, not its owner."""
     follow(session)
     ChatSession.objects.filter(pk=session.pk).update(deleted_at=clock.database_now())
-    who = {"person": session.owner} if by_age else {"actor": session.owner}
-    record(AuditKind.DELETED, **who, of="conversation", session=str(session.pk), **({"by": "age"} if by_age else {}))
+    if by_age:
+        record(AuditKind.DELETED, person=session.owner, of="conversation", session=str(session.pk), by="age")
+    else:
+        record(AuditKind.DELETED, actor=session.owner, of="conversation", session=str(session.pk))
     session.turns.filter(status=Turn.Status.RUNNING).update(stop_requested=True)
     pubsub.notify(f"session:{session.pk}", {"kind": "deleted", "owner": session.owner_id})
     pubsub.notify(f"user:{session.owner_id}", {"kind": "sessions"})

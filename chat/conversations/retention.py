@@ -13,7 +13,7 @@ from django.db.models import Q
 from chat.attachments import store
 from chat.conversations import lifecycle
 from chat.models import Agent, Attachment, AttachmentQuerySet, ChatSession, ChatSessionQuerySet, Turn
-from oneclaw import holds
+from oneclaw.audit import holds
 from oneclaw.models import RetentionRule, clock
 
 logger = logging.getLogger(__name__)
@@ -72,7 +72,8 @@ def purge_or_log(due: ChatSessionQuerySet, session_id: uuid.UUID) -> bool:
 def purge(due: ChatSessionQuerySet, session_id: uuid.UUID) -> bool:
     """Remove every row of the conversation, and the files that no other one references.
 
-    Return False when it has been restored, or is kept by a legal hold. Notes about it in memory stay: they are the person's documents.
+    Return False when it has been restored, or is kept by a legal hold. Notes about it in memory stay: they are the
+    person's documents.
     """
     session = not_held(due).select_for_update(of=("self",)).filter(pk=session_id).first()
     if session is None:

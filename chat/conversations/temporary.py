@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from chat.attachments import store
 from chat.models import ChatSession, Presence
-from oneclaw import holds
+from oneclaw.audit import holds
 from oneclaw.models import User, clock
 
 
@@ -29,7 +29,8 @@ def erase(session_id: uuid.UUID) -> bool:
     """Erase every message and file of a temporary conversation, and mark it as deleted.
 
     Return False while an answer is running: it is asked to stop, and the next sweep erases the rest. The session's row
-    stays without content, so that a page that still shows it learns that it was deleted. What a legal hold keeps is only marked.
+    stays without content, so that a page that still shows it learns that it was deleted. What a legal hold keeps is
+    only marked.
     """
     ours = ChatSession.objects.filter(pk=session_id, mode=ChatSession.Mode.TEMPORARY)
     session = ours.select_for_update(no_key=True).first()

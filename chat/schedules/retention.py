@@ -4,7 +4,7 @@ import datetime as dt
 
 from chat.conversations import retention
 from chat.models import Beat, ChatSession
-from oneclaw import holds
+from oneclaw.audit import holds
 from oneclaw.models import clock
 
 SESSION_DAYS, BEAT_DAYS = 7, 30

@@ -24,7 +24,7 @@ from chat.transfer.export import as_json
 from chat.transfer.importing import create, formats, reasons
 from oneclaw.leaving.archive import ArchivePart, json_entry, json_of
 from oneclaw.leaving.parts import Alive
-from oneclaw.leaving.zipping import Entry, Incoming
+from oneclaw.leaving.zipping import ArchiveReader, ZipEntry
 from oneclaw.models import User
 from oneclaw.text import UserFacingError, replace_unstorable_in_json
 
@@ -36,25 +36,25 @@ SCHEDULE_FIELDS = (
 )  # fmt: skip
 
 
-def write(user: User) -> Iterator[Entry]:
+def write(user: User) -> Iterator[ZipEntry]:
     """Yield the files of the chat."""
     sessions = ChatSession.objects.visible_to(user).written().order_by("created_at", "pk")
     for number, session_id in enumerate(list(sessions.values_list("pk", flat=True)), 1):
         session = sessions.select_related("owner", "agent", "folder").filter(pk=session_id).first()
         if session is not None:
             pieces = (piece.encode() for piece in as_json(session, with_file_ids=True))
-            yield Entry(f"{CONVERSATIONS}{number:04} {session_id}.json", pieces, user.local(session.active_at))
+            yield ZipEntry(f"{CONVERSATIONS}{number:04} {session_id}.json", pieces, user.local(session.active_at))
     files = Attachment.objects.filter(owner=user).exclude(message=None).exclude(session__deleted_at__isnull=False)
     for file in files.order_by("created_at", "pk").defer("text").iterator(chunk_size=200):
         data = disk.read(user.pk, str(file.pk))
         if data is not None:
-            yield Entry(f"{FILES}{file.pk}/{file.name}", [data], user.local(file.created_at))
+            yield ZipEntry(f"{FILES}{file.pk}/{file.name}", [data], user.local(file.created_at))
     yield json_entry(
         user,
         CHAT,
         {
             "agents": [written_agent(agent) for agent in Agent.objects.own_of(user)],
-            "prompts": [{"name": each.name, "text": each.text} for each in user.saved_prompts.all()],  # type: ignore[attr-defined]
+            "prompts": [{"name": each.name, "text": each.text} for each in user.saved_prompts.all()],
             "tasks": [written_schedule(each) for each in Schedule.objects.visible_to(user).confirmed().order_by("pk")],
         },
     )
@@ -72,9 +72,9 @@ def written_schedule(schedule: Schedule) -> dict[str, Any]:
     }
 
 
-def read(user: User, incoming: Incoming, alive: Alive) -> Mapping[str, int]:
+def read(user: User, incoming: ArchiveReader, alive: Alive) -> Mapping[str, int]:
     """Take in agents, prompts and tasks, then files and conversations."""
-    kept = replace_unstorable_in_json(json_of(incoming, CHAT))
+    kept: Any = replace_unstorable_in_json(json_of(incoming, CHAT))
     for each in listed(kept, "agents"):
         take_agent(user, each)
     for each in listed(kept, "prompts"):
@@ -128,8 +128,8 @@ def take_prompt(user: User, value: dict[str, Any]) -> None:
 
 def take_schedule(user: User, value: dict[str, Any]) -> None:
     """Make the schedule, switched off: the person switches it on when it should run here."""
-    given = {name: value[name] for name in SCHEDULE_FIELDS if value.get(name) is not None}
-    row = Schedule(owner=user, enabled=False, **given)
+    fields = {name: value[name] for name in SCHEDULE_FIELDS if value.get(name) is not None}
+    row = Schedule(owner=user, enabled=False, **fields)
     try:
         row.clean_fields(exclude=["owner", "agent", "conversation"])
         same = {name: getattr(row, name) for name in ("kind", "text", "repeat", "at", "on", "month_day", "days")}
@@ -144,7 +144,7 @@ def take_schedule(user: User, value: dict[str, Any]) -> None:
         return
 
 
-def take_conversation(user: User, incoming: Incoming, raw: bytes) -> str:
+def take_conversation(user: User, incoming: ArchiveReader, raw: bytes) -> str:
     """Take in one conversation with its files; return the code of what came of it."""
     try:
         conversation = formats.conversation_of(raw, lambda id, name: file_block(user, incoming, id, name))
@@ -160,7 +160,7 @@ def take_conversation(user: User, incoming: Incoming, raw: bytes) -> str:
     return "conversations"
 
 
-def file_block(user: User, incoming: Incoming, id: str, name: str) -> dict[str, Any] | None:
+def file_block(user: User, incoming: ArchiveReader, id: str, name: str) -> Any:
     """Store the file of the archive that a message names, and return the block that references it; None without it."""
     found = next(iter(incoming.names(f"{FILES}{id}/")), None)
     if found is None:

@@ -37,7 +37,7 @@ def paged(messages: QuerySet[Message]) -> Iterator[Message]:
 
 def as_json(session: ChatSession, *, with_file_ids: bool = False) -> Pieces:
     """Yield the JSON of a conversation: all branches, statuses, ratings and tool calls, without the context from
-    memory. `with_file_ids`: files keep their ids, because the archive of the account has the files beside it."""
+    memory. `with_file_ids`: files keep their ids, because the archive of an account has the files too."""
     head = {
         "format": FORMAT,
         "version": VERSION,

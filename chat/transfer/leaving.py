@@ -72,15 +72,15 @@ def counts(person: User) -> Mapping[str, int]:
         "files": Attachment.objects.filter(owner=person).exclude(session__in=shared).count(),
         "links": SharedLink.objects.filter(session__owner=person).count(),
         "tasks": Schedule.objects.filter(owner=person).count(),
-        "prompts": person.saved_prompts.count(),  # type: ignore[attr-defined]
+        "prompts": person.saved_prompts.count(),
     }
 
 
 def hashes(person: User) -> Mapping[str, str]:
     """Return what identifies the conversations and the files of `person` that go."""
-    gone = ChatSession.objects.filter(Q(shared_at=None) | Q(deleted_at__isnull=False), owner=person)
+    removed = ChatSession.objects.filter(Q(shared_at=None) | Q(deleted_at__isnull=False), owner=person)
     files = Attachment.objects.filter(owner=person).order_by("sha256").values_list("sha256", flat=True)
-    return {"conversations": digest(map(str, gone.order_by("pk").values_list("pk", flat=True))), "files": digest(files)}
+    return {"conversations": digest(map(str, removed.order_by("pk").values_list("pk", flat=True))), "files": digest(files)}
 
 
 def digest(values: Iterable[str]) -> str:
@@ -90,7 +90,7 @@ def digest(values: Iterable[str]) -> str:
 
 def hand_over(person: User, receiver: User | None) -> None:
     """Give the shared conversations of `person` to `receiver` where they are a member, and else to the space's owner;
-    what `person` wrote in those of others names nobody any more."""
+    what `person` wrote in those of others loses its author."""
     shared = ChatSession.objects.filter(owner=person, deleted_at=None).exclude(shared_at=None)
     for session in shared.select_related("space").order_by("pk"):
         space = session.space
@@ -134,7 +134,7 @@ def hand_over_session(session_id: uuid.UUID, to: User) -> None:
     # The system text was made for the former owner, so the next request makes a new one.
     changes = {"owner": to, "key": key, "agent": agent, "folder": None, "route": None, "pinned_at": None, "head": None}
     ChatSession.objects.filter(pk=session.pk).update(**changes)
-    session.heads.all().delete()  # type: ignore[attr-defined]
+    session.heads.all().delete()
     session.refresh_from_db()
     withhold_thinking(session, session.last_seq)
     session_handed_over.send(ChatSession, user=to, session=session)

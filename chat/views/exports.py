@@ -53,7 +53,7 @@ def zipped(user: User, ids: list[uuid.UUID]) -> Iterator[bytes]:
     return zipping.zipped(entries(user, ids))
 
 
-def entries(user: User, ids: list[uuid.UUID]) -> Iterator[zipping.Entry]:
+def entries(user: User, ids: list[uuid.UUID]) -> Iterator[zipping.ZipEntry]:
     """Yield the files of the conversations."""
     for session_id in ids:
         try:
@@ -63,4 +63,4 @@ def entries(user: User, ids: list[uuid.UUID]) -> Iterator[zipping.Entry]:
         for kind, write in WRITERS.items():
             # The beginning of its id keeps apart what is called the same.
             name = exporting.file_name(session, kind).replace(f".{kind}", f" {str(session_id)[:8]}.{kind}")
-            yield zipping.Entry(name, (piece.encode() for piece in write(session)), user.local(session.active_at))
+            yield zipping.ZipEntry(name, (piece.encode() for piece in write(session)), user.local(session.active_at))

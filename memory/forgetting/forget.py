@@ -53,7 +53,7 @@ from memory.notes import recent
 from memory.policy.paths import recent_path
 from memory.policy.tombstones import LineMatcher, line_hash, lock_name, of_space
 from memory.trust import suggestions
-from oneclaw import holds
+from oneclaw.audit import holds
 from oneclaw.audit.record import record
 from oneclaw.locks import hold
 from oneclaw.models import AuditKind, Space, User, clock

@@ -13,7 +13,7 @@ from memory.index import vectors
 from memory.models import MemoryDocument
 from memory.models.documents import MemoryDocumentQuerySet
 from memory.policy.paths import CURATED, CURATED_ALTERNATIVE, SKILLS, WORKSPACE_FILES, recent_path
-from oneclaw import holds
+from oneclaw.audit import holds
 from oneclaw.audit.record import record
 from oneclaw.locks import hold
 from oneclaw.models import AuditKind, RetentionRule

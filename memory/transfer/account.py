@@ -21,7 +21,7 @@ from memory.policy.paths import BadPathError, checked_path
 from memory.trust import instructions
 from oneclaw.leaving.archive import ArchivePart, json_entry, json_of
 from oneclaw.leaving.parts import Alive
-from oneclaw.leaving.zipping import Entry, Incoming
+from oneclaw.leaving.zipping import ArchiveReader, ZipEntry
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
@@ -29,7 +29,7 @@ from oneclaw.text import InvalidTextError
 MEMORY, OF_AGENTS, HISTORY, CHOICES = "memory/", "memory-of-agents/", "history/", "memory.json"
 
 
-def own_files(user: User) -> Iterator[Entry]:
+def own_files(user: User) -> Iterator[ZipEntry]:
     """Yield the files of memory."""
     own = Space.objects.own_of(user)
     yield from documents(user, own, MEMORY)
@@ -42,16 +42,16 @@ def own_files(user: User) -> Iterator[Entry]:
     yield json_entry(user, CHOICES, {"switches": chosen})
 
 
-def documents(user: User, space: Space, folder: str) -> Iterator[Entry]:
+def documents(user: User, space: Space, folder: str) -> Iterator[ZipEntry]:
     """Yield the documents of `space`, byte for byte."""
     for document in MemoryDocument.objects.present().filter(space=space).order_by("path").iterator(chunk_size=20):
-        yield Entry(f"{folder}{document.path}", [document.content.encode()], user.local(document.updated_at))
+        yield ZipEntry(f"{folder}{document.path}", [document.content.encode()], user.local(document.updated_at))
 
 
-def history(user: User, space: Space) -> Iterator[Entry]:
+def history(user: User, space: Space) -> Iterator[ZipEntry]:
     """Yield the history of each document, deleted ones too, as Markdown."""
     for document in MemoryDocument.objects.filter(space=space).order_by("path").iterator(chunk_size=20):
-        yield Entry(f"{HISTORY}{document.path}.md", history_of(user, document), user.local(document.updated_at))
+        yield ZipEntry(f"{HISTORY}{document.path}.md", history_of(user, document), user.local(document.updated_at))
 
 
 def history_of(user: User, document: MemoryDocument) -> Iterator[bytes]:
@@ -73,7 +73,7 @@ def written(moment: dt.datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M}"
 
 
-def read(user: User, incoming: Incoming, alive: Alive) -> Mapping[str, int]:
+def read(user: User, incoming: ArchiveReader, alive: Alive) -> Mapping[str, int]:
     """Write the documents of the archive, and make the choices of its switches. Documents without a file stay."""
     found = json_of(incoming, CHOICES).get("switches")
     for name, on in found.items() if isinstance(found, dict) else ():

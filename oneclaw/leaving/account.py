@@ -50,7 +50,7 @@ invariants.register(
 def counts(person: User) -> Mapping[str, int]:
     """Return how many keys and sign-ins `person` has."""
     return {
-        "keys": person.api_keys.count(),  # type: ignore[attr-defined]
+        "keys": person.api_keys.count(),
         "sign_ins": person.usersession_set.count(),  # type: ignore[attr-defined]
     }
 

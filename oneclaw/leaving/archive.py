@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from oneclaw.audit.record import record
 from oneclaw.leaving.parts import Alive
-from oneclaw.leaving.zipping import BadArchiveError, Entry, Incoming, zipped
+from oneclaw.leaving.zipping import ArchiveReader, BadArchiveError, ZipEntry, zipped
 from oneclaw.models import AuditKind, User, validate_timezone
 
 FORMAT, VERSION = "oneclaw.account", 1
@@ -29,9 +29,9 @@ class ArchivePart:
 
     # The app's name; parts are read in the order of their names.
     name: str
-    write: Callable[[User], Iterator[Entry]]
+    write: Callable[[User], Iterator[ZipEntry]]
     # Returns {code: number} of what was taken in, and of what was there already or refused. Harmless when repeated.
-    read: Callable[[User, Incoming, Alive], Mapping[str, int]]
+    read: Callable[[User, ArchiveReader, Alive], Mapping[str, int]]
 
 
 _parts: dict[str, ArchivePart] = {}
@@ -48,7 +48,7 @@ def export(user: User) -> Iterator[bytes]:
     return zipped(entries(user))
 
 
-def entries(user: User) -> Iterator[Entry]:
+def entries(user: User) -> Iterator[ZipEntry]:
     """Yield every file of the archive."""
     about = {
         "format": FORMAT,
@@ -66,9 +66,9 @@ def entries(user: User) -> Iterator[Entry]:
         yield from _parts[name].write(user)
 
 
-def json_entry(user: User, path: str, value: object, at: dt.datetime | None = None) -> Entry:
+def json_entry(user: User, path: str, value: object, at: dt.datetime | None = None) -> ZipEntry:
     """Return a file of JSON."""
-    return Entry(path, [json.dumps(value, ensure_ascii=False, indent=1).encode()], user.local(at))
+    return ZipEntry(path, [json.dumps(value, ensure_ascii=False, indent=1).encode()], user.local(at))
 
 
 def read(user: User, file: IO[bytes], alive: Alive = lambda: None) -> dict[str, int]:
@@ -76,7 +76,7 @@ def read(user: User, file: IO[bytes], alive: Alive = lambda: None) -> dict[str, 
 
     It may be called again: what is there is not taken in twice. Nothing is deleted. Raise BadArchiveError.
     """
-    incoming = Incoming(file, settings.IMPORT_UNPACKED_MEGABYTES * MEGABYTE)
+    incoming = ArchiveReader(file, settings.IMPORT_UNPACKED_MEGABYTES * MEGABYTE)
     about = json_of(incoming, ABOUT)
     if about.get("format") != FORMAT or not isinstance(about.get("version"), int) or about["version"] > VERSION:
         raise BadArchiveError
@@ -88,7 +88,7 @@ def read(user: User, file: IO[bytes], alive: Alive = lambda: None) -> dict[str, 
     return counts
 
 
-def json_of(incoming: Incoming, path: str) -> dict[str, Any]:
+def json_of(incoming: ArchiveReader, path: str) -> dict[str, Any]:
     """Return the JSON object in the file at `path`; an empty one without the file. Raise BadArchiveError."""
     data = incoming.read(path)
     try:

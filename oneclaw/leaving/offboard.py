@@ -15,7 +15,7 @@ from allauth.usersessions.models import UserSession
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
-from oneclaw import holds
+from oneclaw.audit import holds
 from oneclaw.audit.record import record
 from oneclaw.jobs import ClaimLostError
 from oneclaw.leaving import account, parts, shared_spaces
@@ -77,7 +77,8 @@ def plan(person: User) -> LeavingPlan:
         counts |= part.counts(person)
         hashes |= part.hashes(person)
     alone = shared_spaces.owned_alone(person)
-    counts |= account.counts(person) | {"spaces": len(alone)}
+    counts |= account.counts(person)
+    counts["spaces"] = len(alone)
     return LeavingPlan({code: number for code, number in counts.items() if number}, hashes, alone)
 
 
@@ -122,7 +123,7 @@ def begin(
         raise AlreadyLeavingError from None
     person.is_active = False
     person.save(update_fields=["is_active"])
-    person.api_keys.all().delete()  # type: ignore[attr-defined]
+    person.api_keys.all().delete()
     for sign_in in UserSession.objects.filter(user=person):
         sign_in.end()
     record(AuditKind.PERSON_LEAVES, actor=by or person, person=person, offboarding=job.pk)
@@ -156,7 +157,7 @@ def _remove(job: Offboarding) -> None:
         return
     # One that was set since stops the rest.
     holds.refuse_if_held(people=[person])
-    receiver = User.objects.filter(pk=job.receiver, is_active=True).first()
+    receiver = User.objects.filter(pk=job.receiver or 0, is_active=True).first()
     shared_spaces.hand_over(person, receiver, job.choices)
     for part in parts.registered():
         part.hand_over(person, receiver)

@@ -33,7 +33,7 @@ class ArchiveTooLargeError(BadArchiveError):
 
 
 @dataclass(frozen=True)
-class Entry:
+class ZipEntry:
     """A file of a zip file: its path, its bytes in pieces, and the local time of its last change."""
 
     path: str
@@ -61,7 +61,7 @@ class Outgoing(io.RawIOBase):
         return part
 
 
-def zipped(entries: Iterable[Entry]) -> Iterator[bytes]:
+def zipped(entries: Iterable[ZipEntry]) -> Iterator[bytes]:
     """Yield a zip file with `entries`, piece by piece."""
     outgoing = Outgoing()
     with zipfile.ZipFile(outgoing, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -93,7 +93,7 @@ def next_chunk(pieces: Iterator[bytes]) -> bytes:
     return b"".join(parts)
 
 
-class Incoming:
+class ArchiveReader:
     """An uploaded zip file, of which at most `max_bytes` bytes are unpacked in all."""
 
     def __init__(self, file: IO[bytes], max_bytes: int) -> None:

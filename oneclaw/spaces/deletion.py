@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
-from oneclaw import holds
+from oneclaw.audit import holds
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 from oneclaw.spaces.members import lock

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
-from oneclaw import holds
+from oneclaw.audit import holds
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, LegalHold, Offboarding, RetentionRule, Space, User
 from oneclaw.people import roles

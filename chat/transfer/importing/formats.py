@@ -12,7 +12,10 @@ logger = logging.getLogger(__name__)
 
 
 def conversation_of(raw: bytes, file_block: own.FileBlock = own.no_file) -> Conversation:
-    """Return the conversation of one element, in JSON; `file_block` is asked for its files. Raise NotBrought when it is invalid or of an unknown format."""
+    """Return the conversation of one element, in JSON; `file_block` is asked for its files.
+
+    Raise NotBrought when it is invalid or of an unknown format.
+    """
     try:
         value = replace_unstorable_in_json(json.loads(raw))
     except (ValueError, RecursionError):

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from chat.views.spaces.frame import owned_space
-from oneclaw.holds import HeldError
+from oneclaw.audit.holds import HeldError
 from oneclaw.models import Space
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.spaces import deletion, lifecycle

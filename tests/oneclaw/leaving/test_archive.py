@@ -6,6 +6,7 @@ import uuid
 import zipfile
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.utils import timezone
@@ -63,12 +64,16 @@ def rich(ada) -> User:
     return ada
 
 
+async def whole(pieces) -> bytes:
+    return b"".join([piece async for piece in pieces])
+
+
 def exported(user: User) -> bytes:
     return b"".join(archive.export(user))
 
 
 def comparable(session: ChatSession) -> dict:
-    """Return the conversation as its export has it, without what an account gives it: its ids and where it came from."""
+    """Return the conversation as its export has it, without its ids and where it came from."""
     session = ChatSession.objects.select_related("owner", "agent", "folder").get(pk=session.pk)
     found = json.loads("".join(as_json(session)))
     for name in ("id", "exported_at", "origin"):
@@ -135,7 +140,7 @@ def test_it_has_nothing_of_others(rich, stranger):
 
 def test_the_pages_send_it_and_take_it_in(rich, stranger):
     sent = signed_in(rich).get("/settings/archive.zip")
-    data = b"".join(sent.streaming_content)
+    data = async_to_sync(whole)(sent.streaming_content)
     client = signed_in(stranger)
     assert client.post("/settings/import/").status_code == 422
     upload = SimpleUploadedFile("account.zip", data, "application/zip")

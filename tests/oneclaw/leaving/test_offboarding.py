@@ -18,7 +18,8 @@ from memory.documents import write
 from memory.documents.write import Append, Author, Source
 from memory.files.mirror import try_to_mirror
 from memory.models import Flush, MemoryDocument
-from oneclaw import holds, invariants
+from oneclaw import invariants
+from oneclaw.audit import holds
 from oneclaw.leaving import offboard, references
 from oneclaw.models import AuditEvent, Offboarding, Space, SpaceMember, Spend, User
 from oneclaw.people import keys
@@ -93,14 +94,16 @@ def on_disk(folder: Path) -> str:
 def test_nothing_is_left_in_rows_and_files(grace, ada, team, client, admin_person, tmp_path):
     fill(grace, client)
     number, private = grace.pk, Space.objects.own_of(grace).pk
-    assert WORD in dump() and WORD in on_disk(tmp_path)
+    assert WORD in dump()
+    assert WORD in on_disk(tmp_path)
     foreseen = offboard.plan(grace)
     assert WORD in dump()
 
     job = offboard.begin(grace, receiver=ada, by=admin_person)
     # At once, before any worker has the job.
     assert client.get("/settings/").status_code == 302
-    assert not UserSession.objects.filter(user=grace).exists() and not grace.api_keys.exists()
+    assert not UserSession.objects.filter(user=grace).exists()
+    assert not grace.api_keys.exists()
     assert offboard.run(job.pk)
 
     left = dump()
@@ -113,8 +116,10 @@ def test_nothing_is_left_in_rows_and_files(grace, ada, team, client, admin_perso
     # What law keeps: that money was spent, and what was done.
     assert Spend.objects.get(user=None).input_tokens == 7
     job.refresh_from_db()
-    assert job.counts == foreseen.counts and job.counts["conversations"] == 2
-    assert job.hashes == foreseen.hashes and len(job.hashes["documents"]) == 64
+    assert job.counts == foreseen.counts
+    assert job.counts["conversations"] == 2
+    assert job.hashes == foreseen.hashes
+    assert len(job.hashes["documents"]) == 64
     event = AuditEvent.objects.get(kind="person.removed")
     assert (event.actor, event.person, event.details["counts"]) == (admin_person.pk, number, job.counts)
 
@@ -137,7 +142,8 @@ def test_spaces_and_shared_conversations_are_the_receivers(grace, ada, team, tmp
         (ada.pk, "nothing", shared.last_seq)
     ]
     revision = MemoryDocument.objects.get(space=team, path="MEMORY.md").revisions.get()
-    assert revision.author is None and "pump" in json.dumps(revision.hunks)
+    assert revision.author is None
+    assert "pump" in json.dumps(revision.hunks)
     settled = said(ada, "And now?", session_id=shared.pk)
     assert settled.pk == shared.pk
 
@@ -160,7 +166,8 @@ def test_it_is_refused_for_a_reason_and_changes_nothing(grace, ada, team, admin_
     with pytest.raises(holds.HeldError):
         offboard.begin(grace, receiver=ada)
     grace.refresh_from_db()
-    assert grace.is_active and not Offboarding.objects.exists()
+    assert grace.is_active
+    assert not Offboarding.objects.exists()
     holds.end(admin_person, held.pk)
     offboard.begin(grace, receiver=ada)
     with pytest.raises(offboard.AlreadyLeavingError):
@@ -178,7 +185,8 @@ def test_a_step_that_fails_is_tried_again_and_the_receipt_says_what_was_there(gr
 
         broken.setattr("chat.attachments.disk.remove_folder", fails)
         assert not offboard.run(job.pk)
-    assert User.objects.filter(pk=grace.pk).exists() and not ChatSession.objects.filter(owner=grace).exists()
+    assert User.objects.filter(pk=grace.pk).exists()
+    assert not ChatSession.objects.filter(owner=grace).exists()
     Offboarding.objects.update(due_at=job.created_at)
     assert offboard.run(job.pk)
     job.refresh_from_db()
@@ -211,5 +219,6 @@ def test_the_command_says_what_would_go_and_removes(grace, ada, team, capsys):
         call_command("offboard", MAIL)
     call_command("offboard", MAIL, "--to", ada.email, "--json")
     receipt = json.loads(capsys.readouterr().out)
-    assert receipt["counts"] == told["counts"] and receipt["finished_at"]
+    assert receipt["counts"] == told["counts"]
+    assert receipt["finished_at"]
     assert not User.objects.filter(email=MAIL).exists()

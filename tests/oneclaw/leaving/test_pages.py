@@ -5,7 +5,7 @@ import json
 import pytest
 from django.test import Client
 
-from oneclaw import holds
+from oneclaw.audit import holds
 from oneclaw.leaving import offboard
 from oneclaw.models import AuditEvent, LegalHold, Offboarding, RetentionRule, Space, SpaceMember, User
 from oneclaw.spaces import lifecycle, members

@@ -15,7 +15,7 @@ from memory.documents.write import Append, Author, Source
 from memory.files.mirror import try_to_mirror
 from memory.forgetting import forget
 from memory.models import MemoryDocument, MemoryRevision
-from oneclaw import holds
+from oneclaw.audit import holds
 from oneclaw.models import AuditEvent, RetentionRule, Space
 from oneclaw.spaces import deletion
 from oneclaw.spaces import lifecycle as space_lifecycle
