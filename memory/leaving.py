@@ -7,6 +7,7 @@ from django.db import transaction
 from chat.models import ChatSession
 from chat.transfer.leaving import digest
 from memory.forgetting import spaces
+from memory.library import storage
 from memory.models import Comparison, DocumentJob, Flush, MemoryDocument, TranscriptIndex
 from memory.notes.flush import cover_imported
 from oneclaw.leaving.parts import Alive, PersonPart
@@ -25,6 +26,10 @@ declare(
         "memory.Flush.owner": Way.DELETED,
         "memory.DocumentJob.owner": Way.DELETED,
         "memory.Forgetting.author": Way.ANONYMISED,
+        "memory.FileVersion.owner": Way.ANONYMISED,
+        "memory.MemoryRevision.approved_by": Way.ANONYMISED,
+        "memory.Proposal.author": Way.ANONYMISED,
+        "memory.Proposal.decided_by": Way.ANONYMISED,
         "memory.SkillApproval.user": Way.DELETED,
         "memory.DemoWalk.user": Way.DELETED,
     }
@@ -54,11 +59,13 @@ def hand_over(person: User, receiver: User | None) -> None:
 def remove(person: User, alive: Alive) -> None:
     """Delete the memory of `person`, space by space, with its folder."""
     for space in private_spaces(person):
+        space_id = space.pk
         with transaction.atomic():
             for model in (Comparison, Flush, DocumentJob, TranscriptIndex):
                 model.objects.filter(owner=person).delete()
             spaces.remove(space)
             space.delete()
+        storage.remove_folder(space_id)
         alive()
 
 

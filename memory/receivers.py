@@ -14,6 +14,7 @@ from chat.signals import (
     session_deleted,
     session_handed_over,
     session_imported,
+    session_shared,
     session_switched,
     sessions_ended,
     turn_finished,
@@ -31,6 +32,7 @@ from memory.tasks import (
     forget_transcript,
     index_after_turn,
     index_branch,
+    move_transcript,
     remember_soon,
 )
 from oneclaw.models import User
@@ -85,6 +87,11 @@ def when_imported(session: ChatSession, **_: Any) -> None:
 @receiver(session_handed_over)
 def when_handed_over(session: ChatSession, **_: Any) -> None:
     begin_anew(session)
+
+
+@receiver(session_shared)
+def when_shared(session: ChatSession, **_: Any) -> None:
+    move_transcript(session)
 
 
 @receiver(branch_shown)

@@ -3,6 +3,7 @@
 import hashlib
 import uuid
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
@@ -11,6 +12,8 @@ from chat.attachments import disk, store
 from chat.context.heads import withhold_thinking
 from chat.conversations import retention
 from chat.conversations.keys import owned_by
+from chat.conversations.shared.marks import FROM_KEY, MEMBER
+from chat.conversations.shared.share import leave_rounds
 from chat.models import (
     Agent,
     Attachment,
@@ -54,12 +57,17 @@ declare(
         "chat.Beat.owner": Way.DELETED,
         "chat.SubTask.owner": Way.HANDED_OVER,
         "chat.RelayedMessage.owner": Way.DELETED,
+        "chat.QueuedMessage.author": Way.DELETED,
+        "chat.SessionMember.user": Way.DELETED,
+        "chat.Turn.asked_by": Way.ANONYMISED,
     }
 )
-# Of a message whose writer has left (Message.meta["by"]): its words are not those of the conversation's owner.
-LEFT = "left"
+# What the model and the members are shown instead of the name of a writer who has left.
+FORMER_MEMBER = "Former member"
+REMOVED = "[Removed.]"
 # What of a message was made for the former owner, or for their requests alone.
 META_OF_OWNER = ("context", "hook_text", "sent")
+THOUGHTS = ("thinking", "redacted_thinking", "compaction")
 
 
 def counts(person: User) -> Mapping[str, int]:
@@ -80,7 +88,8 @@ def hashes(person: User) -> Mapping[str, str]:
     """Return what identifies the conversations and the files of `person` that go."""
     removed = ChatSession.objects.filter(Q(shared_at=None) | Q(deleted_at__isnull=False), owner=person)
     files = Attachment.objects.filter(owner=person).order_by("sha256").values_list("sha256", flat=True)
-    return {"conversations": digest(map(str, removed.order_by("pk").values_list("pk", flat=True))), "files": digest(files)}
+    sessions = removed.order_by("pk").values_list("pk", flat=True)
+    return {"conversations": digest(map(str, sessions)), "files": digest(files)}
 
 
 def digest(values: Iterable[str]) -> str:
@@ -98,9 +107,35 @@ def hand_over(person: User, receiver: User | None) -> None:
         to = receiver if is_member else space.owner if space else None
         if to is not None and to.pk != person.pk:
             hand_over_session(session.pk, to)
-    written = Message.objects.filter(author=person)
-    for message in written.only("meta").iterator(chunk_size=200):
-        Message.objects.filter(pk=message.pk).update(author=None, meta=message.meta | {"by": LEFT})
+    files = Attachment.objects.filter(owner=person, message__isnull=False).exclude(message__session__owner=person)
+    for file in files.select_related("message__session__owner"):
+        if file.message is not None:
+            move_file(file, file.message.session, file.message.session.owner)
+    elsewhere = ChatSession.objects.filter(messages__author=person).exclude(owner=person).distinct()
+    for session_id in list(elsewhere.values_list("pk", flat=True)):
+        leave_session(session_id, person)
+
+
+@transaction.atomic
+def leave_session(session_id: uuid.UUID, person: User) -> None:
+    """Take the name of `person` from what they have written in the conversation of another person."""
+    session = ChatSession.objects.select_for_update(no_key=True).get(pk=session_id)
+    for message in session.messages.filter(author=person).order_by("seq").iterator(chunk_size=200):
+        Message.objects.filter(pk=message.pk).update(author=None, meta=without_name(message.meta))
+    renew_head(session)
+
+
+def without_name(meta: dict[str, Any]) -> dict[str, Any]:
+    """Return the meta of a message whose writer has left: the number by which the model knows them stays. Pure."""
+    number = meta.get(FROM_KEY, {}).get("number", 0)
+    return meta | {"by": MEMBER, FROM_KEY: {"number": number, "name": FORMER_MEMBER}}
+
+
+def renew_head(session: ChatSession) -> None:
+    """Let the next request of the locked conversation make a new head, because what was sent has changed."""
+    ChatSession.objects.filter(pk=session.pk).update(head=None)
+    session.heads.all().delete()
+    withhold_thinking(session, session.last_seq)
 
 
 @transaction.atomic
@@ -112,15 +147,9 @@ def hand_over_session(session_id: uuid.UUID, to: User) -> None:
         hand_over_session(below, to)
     session.turns.filter(status=Turn.Status.RUNNING).update(stop_requested=True)
     for message in session.messages.order_by("seq").iterator(chunk_size=200):
-        meta = {name: value for name, value in message.meta.items() if name not in META_OF_OWNER}
-        if message.author_id == to.pk:
-            # The owner's own messages name nobody.
-            Message.objects.filter(pk=message.pk).update(author=None, meta=meta)
-        elif message.author_id is None and message.is_by_person:
-            Message.objects.filter(pk=message.pk).update(meta=meta | {"by": LEFT})
-        elif meta != message.meta:
-            Message.objects.filter(pk=message.pk).update(meta=meta)
-    for file in Attachment.objects.filter(Q(session=session) | Q(names__message__session=session)).distinct():
+        hand_over_message(message, person, through=session.shared_seq)
+    files = Attachment.objects.filter(Q(session=session) | Q(names__message__session=session), owner=person)
+    for file in files.distinct():
         move_file(file, session, to)
     SharedLink.objects.filter(session=session).delete()
     RelayedMessage.objects.filter(target=session).delete()
@@ -131,14 +160,38 @@ def hand_over_session(session_id: uuid.UUID, to: User) -> None:
     SubTask.objects.filter(Q(session=session) | Q(parent=session)).update(owner=to)
     agent = session.agent if session.agent.owner_id in (None, to.pk) else default_agent()
     key = owned_by(session.key, to.pk, agent.slug)
-    # The system text was made for the former owner, so the next request makes a new one.
-    changes = {"owner": to, "key": key, "agent": agent, "folder": None, "route": None, "pinned_at": None, "head": None}
+    session.people.filter(user=to).delete()  # type: ignore[attr-defined]
+    leave_rounds(session)
+    changes = {"owner": to, "key": key, "agent": agent, "folder": None, "route": None, "pinned_at": None}
     ChatSession.objects.filter(pk=session.pk).update(**changes)
-    session.heads.all().delete()
     session.refresh_from_db()
-    withhold_thinking(session, session.last_seq)
+    # The system text was made for the former owner.
+    renew_head(session)
     session_handed_over.send(ChatSession, user=to, session=session)
     pubsub.notify(f"user:{to.pk}", {"kind": "sessions"})
+
+
+def hand_over_message(message: Message, person: User, *, through: int) -> None:
+    """Take from `message` what was made for `person` alone, its former owner: their name, and up to the message
+    `through`, after which the conversation was shared, what came from their memory."""
+    meta = {name: value for name, value in message.meta.items() if name not in META_OF_OWNER}
+    is_theirs = message.author_id in (None, person.pk) and message.is_by_person
+    changes: dict[str, Any] = {"meta": without_name(meta) if is_theirs else meta}
+    if message.author_id == person.pk:
+        changes["author"] = None
+    if message.seq <= through:
+        changes["content"] = [without_memory(block) for block in message.content if block["type"] not in THOUGHTS]
+        if "cards" in meta:
+            blank = {"summary": "", "lines": []}
+            changes["meta"] |= {"cards": {id: {**card, **blank} for id, card in meta["cards"].items()}}
+    Message.objects.filter(pk=message.pk).update(**changes)
+
+
+def without_memory(block: dict[str, Any]) -> dict[str, Any]:
+    """Return the block of a message without what a tool was asked or has answered."""
+    if block["type"] == "tool_result":
+        return {**block, "content": REMOVED}
+    return {**block, "input": {}} if block["type"] == "tool_use" else block
 
 
 def move_file(file: Attachment, session: ChatSession, to: User) -> None:

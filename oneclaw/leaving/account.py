@@ -12,7 +12,7 @@ from oneclaw import invariants
 from oneclaw.leaving import imports
 from oneclaw.leaving.references import Way, declare, names_left
 from oneclaw.models import AccountImport, Invitation, SignInAttempt, Space, User
-from oneclaw.people.attempts import hashed
+from oneclaw.people.sign_in.attempts import hashed
 
 declare(
     {

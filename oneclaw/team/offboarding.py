@@ -8,8 +8,8 @@ from django.views.decorators.http import require_GET, require_http_methods
 from oneclaw.leaving import offboard
 from oneclaw.models import Offboarding, User
 from oneclaw.people import roles
-from oneclaw.people.fresh import fresh_sign_in_required
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.people.sign_in.fresh import fresh_sign_in_required
 from oneclaw.text import UserFacingError
 
 manages_people = permission_required(roles.MANAGE_PEOPLE, raise_exception=True)

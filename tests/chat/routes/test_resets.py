@@ -3,12 +3,15 @@
 import datetime as dt
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from chat.conversations import lifecycle, transcript
 from chat.conversations.keys import Sender
 from chat.models import ChatSession, ResetChoice, SessionRoute
 from chat.routes import deliver, resets
-from memory.models import Flush
+from memory.models import DocumentJob, Flush
+from oneclaw.models import Space
 from tests.chat.routes.cast import incoming, route_of, written
 from tests.conversations import send, settle
 
@@ -144,3 +147,49 @@ def test_a_route_whose_conversation_was_erased_gets_another_one(ada, clock, idle
     ChatSession.objects.filter(pk=session.pk).update(deleted_at=clock.now)
     lifecycle.follow(session)
     assert written(ada, "Again") != session
+
+
+def test_many_resets_take_as_many_statements_as_few(ada, stranger, clock, idle, settings, monkeypatch):
+    settings.DM_SCOPE = "per-peer"
+    monkeypatch.setattr(resets, "HINTED_RESETS", 0)
+    counts = []
+    for person in ada, stranger:
+        Space.objects.own_of(person)
+    for number in (2, 12):
+        for peer in range(number):
+            written(ada if peer % 2 else stranger, sender=Sender("telegram", f"{number}-{peer}"))
+        clock.advance(hours=4)
+        with CaptureQueriesContext(connection) as asked:
+            assert resets.sweep() == number
+        counts.append(len(asked))
+    assert counts[0] == counts[1] <= 45
+    assert Flush.objects.queued().count() == 14 == DocumentJob.objects.filter(kind="last_messages").count()
+
+
+def test_a_request_for_notes_that_fails_leaves_the_reset(ada, clock, idle, monkeypatch):
+    written(ada)
+    clock.advance(hours=4)
+
+    def fail(*_):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 / 0")
+
+    monkeypatch.setattr("memory.tasks.conversations.request_all", fail)
+    assert resets.sweep() == 1
+    assert route_of(ada).session.last_seq == 0
+    # All or nothing: the sweep of memory finds the conversation.
+    assert not Flush.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "is_valid"),
+    [
+        *[("reset_hour", value, value in range(24)) for value in (-1, 0, 22, 23, 24)],
+        *[("reset_minutes", value, 1 <= value <= 43_200) for value in (0, 1, 2, 43_199, 43_200, 43_201)],
+    ],
+)
+def test_a_reset_is_at_an_hour_of_the_day_or_after_at_most_thirty_days(ada, client, field, value, is_valid):
+    client.force_login(ada)
+    answer = client.post("/settings/channels", {"reset": "both", field: value})
+    assert (answer.status_code == 302) == is_valid
+    assert ResetChoice.objects.filter(owner=ada, **{field: max(value, 0)}).exists() == is_valid

@@ -1,5 +1,6 @@
 """Tasks at times: a person makes them, or a model proposes them and the person confirms."""
 
+import contextlib
 import datetime as dt
 
 import pytest
@@ -8,7 +9,7 @@ from django.utils import translation
 from chat import extensions
 from chat.extensions import ToolCall, ToolError
 from chat.models import Beat, ChatSession, Message, Schedule, default_agent
-from chat.schedules import changes, propose
+from chat.schedules import changes, planning, propose
 from chat.schedules.changes import Options, TaskDraft
 from chat.schedules.wording import sentence_of
 from oneclaw.demo.scripted import answer, tool_use
@@ -192,3 +193,12 @@ def test_pages_show_nothing_of_others(ada, stranger, client, clock):
     for path in ("/run", "/switch", "/delete", "/answer"):
         assert client.post(f"/schedules/{task.pk}{path}").status_code == 404
     assert Schedule.objects.filter(pk=task.pk, enabled=True).exists()
+
+
+@pytest.mark.parametrize(("minutes", "is_valid"), [(4, False), (5, True), (6, True), (1_440, True), (1_441, False)])
+def test_a_heartbeat_comes_every_5_to_1440_minutes(ada, clock, minutes, is_valid):
+    heartbeat = planning.heartbeat_of(ada)
+    with contextlib.nullcontext() if is_valid else pytest.raises(InvalidTextError):
+        changes.change_heartbeat(heartbeat, True, str(minutes), "08:00", "22:00")
+    heartbeat.refresh_from_db()
+    assert (heartbeat.every_minutes == minutes) == is_valid
