@@ -160,7 +160,7 @@ def hand_over_session(session_id: uuid.UUID, to: User) -> None:
     SubTask.objects.filter(Q(session=session) | Q(parent=session)).update(owner=to)
     agent = session.agent if session.agent.owner_id in (None, to.pk) else default_agent()
     key = owned_by(session.key, to.pk, agent.slug)
-    session.people.filter(user=to).delete()  # type: ignore[attr-defined]
+    session.people.filter(user=to).delete()
     leave_rounds(session)
     changes = {"owner": to, "key": key, "agent": agent, "folder": None, "route": None, "pinned_at": None}
     ChatSession.objects.filter(pk=session.pk).update(**changes)

@@ -97,7 +97,7 @@ def take(user: User, space: Space, path: str, data: bytes) -> str:
     """Write one document of the archive; return the code of what came of it."""
     try:
         path, content = checked_path(path), data.decode()
-        held = space.documents.filter(path=path).first()  # type: ignore[attr-defined]
+        held = space.documents.filter(path=path).first()
         if held is not None and not held.is_deleted and held.content == content:
             return "documents_known"
         with transaction.atomic():

@@ -16,7 +16,7 @@ from oneclaw.models.spaces import Space
 
 
 class OffboardingQuerySet(JobQuerySet["Offboarding"]):
-    def visible_to(self, user: User) -> "OffboardingQuerySet":  # type: ignore[override]
+    def visible_to(self, user: User) -> "OffboardingQuerySet":
         """Return the offboardings, for people who may manage people."""
         return self.all() if user.has_perm("oneclaw.manage_people") else self.none()
 
