@@ -28,18 +28,27 @@ async def acknowledged(http: aiohttp.ClientSession, address: Address, seconds: f
     times: list[float] = []
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        async with address.connect(http, len(times)) as socket:
-            session, client_id = await opened(socket), str(uuid.uuid4())
-            began = time.monotonic()
-            await socket.send_json(
-                {"type": "send", "client_id": client_id, "session": session, "text": "Go on, 2 deltas."}
-            )
-            while (frame := await socket.receive_json())["type"] != "ack":
-                if frame["type"] == "error":
-                    raise RuntimeError(frame["text"])
+        began = time.monotonic()
+        try:
+            times.append(await one_acknowledged(http, address, len(times)))
+        except (aiohttp.ClientError, aiohttp.client_exceptions.WSMessageTypeError, OSError):
+            # The server has no connection to its database left, and says so by closing the socket.
             times.append((time.monotonic() - began) * 1000)
+            print("a message was not acknowledged", flush=True)
         await asyncio.sleep(PAUSE_SECONDS)
     return times
+
+
+async def one_acknowledged(http: aiohttp.ClientSession, address: Address, person: int) -> float:
+    """Return the milliseconds until a message in a new conversation was acknowledged."""
+    async with address.connect(http, person) as socket:
+        session, client_id = await opened(socket), str(uuid.uuid4())
+        began = time.monotonic()
+        await socket.send_json({"type": "send", "client_id": client_id, "session": session, "text": "Go on, 2 deltas."})
+        while (frame := await socket.receive_json())["type"] != "ack":
+            if frame["type"] == "error":
+                raise RuntimeError(frame["text"])
+        return (time.monotonic() - began) * 1000
 
 
 async def flood(http: aiohttp.ClientSession, served: Stage, key: str, turns: int, searches: int) -> Counter[str]:
@@ -91,7 +100,7 @@ async def measure(served: Stage, key: str, options: argparse.Namespace) -> None:
                 f"round {number + 1}: {described(alone)} idle, {described(beside)} beside {dict(answers)}", flush=True
             )
             # Until the turns of the flood have ended.
-            await asyncio.sleep(15)
+            await asyncio.sleep(15 if number + 1 < options.rounds else 0)
     ratio = percentile(flooded, 0.95) / percentile(idle, 0.95)
     print(f"all: {described(idle)} idle, {described(flooded)} beside the flood; p95 {ratio:.2f} times the idle one")
 

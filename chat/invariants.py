@@ -182,11 +182,6 @@ ONE_OWNER = """
                   attachment.id, attachment.owner_id, session.id, session.owner_id)
     FROM chat_attachment attachment JOIN chat_chatsession session ON session.id = attachment.session_id
     WHERE session.owner_id <> attachment.owner_id
-    UNION ALL
-    SELECT format('the own space %%s of person %%s has person %%s as a member',
-                  space.id, space.owner_id, member.user_id)
-    FROM oneclaw_space space JOIN oneclaw_spacemember member ON member.space_id = space.id
-    WHERE space.kind IN ('own', 'agent') AND member.user_id <> space.owner_id
 """
 
 SUB_TASKS_END = """

@@ -90,6 +90,7 @@ urlpatterns = [
     path("spaces/<int:space_id>/leave", space_members.leave, name="leave_space"),
     path("c/<uuid:session_id>/space", space_moving.move, name="move_to_space"),
     path("c/<uuid:session_id>/viewers", space_moving.session_viewers, name="session_viewers"),
+    path("files/<uuid:attachment_id>/viewers", space_moving.file_viewers, name="file_viewers"),
     path("sub-sessions/<int:task_id>/stop", stopping.stop, name="stop_sub_session"),
     path("messages/<int:message_id>/details", messages.details, name="message_details"),
     path("messages/<int:message_id>/context", context.message_context, name="message_context"),

@@ -75,7 +75,7 @@ class JobAdmin(ReadOnlyAdmin):
 
 @admin.register(User)
 class PersonAdmin(NoAddAdmin):
-    """People as rows. Roles, invitations and links are on the pages of the team; nobody sets another's password."""
+    """People as rows. Roles, invitations and links are on the pages of the team, and passwords are not set here."""
 
     about = _(
         "Each row is a person with an account. Their roles, invitations and links for a forgotten password are on the "
@@ -93,7 +93,7 @@ class PersonAdmin(NoAddAdmin):
     ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Return the fields that cannot be changed; the address of somebody else with a role is one: who has the
+        """Return the fields that cannot be changed; the address of another person with a role is one: who has the
         address can have the password reset."""
         is_protected = obj is not None and has_role(obj) and obj != request.user
         return [*self.readonly_fields, *(["email"] if is_protected else [])]
@@ -153,10 +153,10 @@ class SpaceAdmin(NoAddAdmin):
     inlines = [MemberInline]
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Save the members, and let one of the owners stand in the row of a shared space."""
+        """Save the members, and set one of the owners in the row of a shared space."""
         super().save_related(request, form, formsets, change)
         if not form.instance.is_private:
-            members.settle_owner(form.instance)
+            members.choose_owner(form.instance)
 
     def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False

@@ -12,7 +12,8 @@ class OneClawConfig(AppConfig):
     def ready(self) -> None:
         from oneclaw import reasons, wordings
         from oneclaw.audit import receivers as audit_receivers  # noqa: F401 - connects its receivers
-        from oneclaw.people import invitations, single_sign_on  # noqa: F401 - connect their receivers
+        from oneclaw.people import invitations  # noqa: F401 - connect their receivers
+        from oneclaw.people.sign_in import single_sign_on  # noqa: F401 - connect their receivers
         from oneclaw.spaces import receivers  # noqa: F401
 
         reasons.register(wordings.WORDINGS)

@@ -16,6 +16,7 @@ from chat.routing import websocket_urlpatterns
 from chat.session_tools import relay
 from chat.turns import loop
 from oneclaw import llm
+from oneclaw.telemetry import tracing
 from oneclaw.web.body_limit import BodyLimitMiddleware, Message, Receive, Send
 from oneclaw.web.origins import SameOriginMiddleware
 from oneclaw.web.sign_in import SignInMiddleware
@@ -26,6 +27,7 @@ async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
+            tracing.begin()
             await llm.warm_up()
             relay.deliver_left()
             await send({"type": "lifespan.startup.complete"})

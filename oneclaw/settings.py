@@ -16,6 +16,7 @@ from oneclaw.config.privacy import *  # noqa: F403
 from oneclaw.config.schedules import *  # noqa: F403
 from oneclaw.config.secret_key import secret_key
 from oneclaw.config.sign_in import *  # noqa: F403
+from oneclaw.config.telemetry import *  # noqa: F403
 
 # Arithmetic on small vectors gains nothing from threads, and processes with threads must not fork.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -32,6 +33,8 @@ WORKSPACES = HOME / "workspaces"
 IMPORTS = HOME / "imports"
 # Files that people attach to messages; served only by the view that checks whose they are.
 ATTACHMENTS = HOME / "attachments"
+# Files of libraries, each in the folder of its space; served only by the view that checks who may read it.
+LIBRARY = HOME / "library"
 # Where `manage.py serve` stores its address for other commands.
 ADDRESS_FILE = HOME / "address"
 DEMO_ADDRESS_FILE = HOME / "demo-address"
@@ -123,6 +126,9 @@ INSTALLED_APPS = [
 
 # The last one is sync only, so Django runs all but the first in one thread: a middleware need not be async.
 MIDDLEWARE = [
+    "oneclaw.telemetry.ids.request_id_middleware",
+    "oneclaw.ops.metrics.metrics_middleware",
+    "oneclaw.telemetry.tracing.span_middleware",
     "oneclaw.web.static_middleware.StaticFilesMiddleware",
     # Before all middleware that may respond itself, so that those responses have the policy too.
     "csp.middleware.CSPMiddleware",
@@ -143,7 +149,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "oneclaw.web.signed_out.sign_in_redirect_middleware",
-    "oneclaw.people.second_factor.second_factor_middleware",
+    "oneclaw.people.sign_in.second_factor.second_factor_middleware",
 ]
 
 ROOT_URLCONF = "oneclaw.urls"
@@ -204,31 +210,6 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ]
-LOGIN_URL = "account_login"
-LOGIN_REDIRECT_URL = "/"
-ACCOUNT_ADAPTER = "oneclaw.people.adapter.AccountAdapter"
-ACCOUNT_USER_MODEL_USERNAME_FIELD = None
-ACCOUNT_LOGIN_METHODS = {"email"}
-ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
-ACCOUNT_FORMS = {
-    "login": "oneclaw.people.forms.FocusedLoginForm",
-    "signup": "oneclaw.people.forms.FocusedSignupForm",
-    "change_password": "oneclaw.people.forms.FocusedPasswordForm",
-    "reauthenticate": "oneclaw.people.forms.ConfirmForm",
-}
-ACCOUNT_SESSION_REMEMBER = True
-# What changes how somebody signs in takes a sign-in within the last five minutes.
-ACCOUNT_REAUTHENTICATION_REQUIRED = True
-# How long an email address is blocked at one address of the network after five wrong passwords. The limits of passwords
-# are in oneclaw/people/attempts.py; `login_failed` is here that of codes of a second factor.
-SIGN_IN_WAIT_MINUTES = 5
-ACCOUNT_RATE_LIMITS = {"login_failed": f"5/{SIGN_IN_WAIT_MINUTES}m/key", "login": "300/m/ip"}
-# Who may make shared spaces.
-SPACES = environment.choice("ONECLAW_SPACES", ["everybody", "admins"], "everybody")
-# Days for which a one-time link for a new person is valid.
-INVITATION_DAYS = environment.whole("ONECLAW_INVITATION_DAYS", 7, 1, 90)
-PASSWORD_RESET_TIMEOUT = INVITATION_DAYS * 86_400
-
 LANGUAGE_CODE = "en"
 # Each language with its own name for itself.
 LANGUAGES = [
@@ -372,23 +353,9 @@ CELERY_BEAT_SCHEDULE = {
     "attachments-sweep": {"task": "chat.tasks.sweep_attachments", "schedule": 600.0},
     "purge": {"task": "chat.tasks.purge", "schedule": 3600.0},
     "memory-sweep": {"task": "memory.tasks.sweep", "schedule": 60.0},
+    "library-sweep": {"task": "memory.tasks.sweep_library", "schedule": 300.0},
     "invariants": {"task": "oneclaw.tasks.check_invariants", "schedule": 3600.0},
     "audit-log": {"task": "oneclaw.tasks.link_audit_log", "schedule": 5.0},
     # Asks the model's server once a day.
     "model-facts": {"task": "oneclaw.tasks.refresh_model_facts", "schedule": 300.0},
-}
-
-# -- Logging -------------------------------------------------------------------------------------
-
-LOG_LEVEL = environment.choice("ONECLAW_LOG_LEVEL", ["debug", "info", "warning", "error"], "warning").upper()
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"},
-    },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": LOG_LEVEL},
-    # Warnings of missing and forbidden pages are not logged: the browser shows them.
-    "loggers": {"django.request": {"level": "ERROR"}},
 }

@@ -5,13 +5,14 @@ from django.contrib import admin
 from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path, re_path
 
-from oneclaw.ops import health
+from oneclaw.ops import health, metrics
 from oneclaw.web.api import api, no_such_address
 from oneclaw.web.diagrams import diagrams
 
 urlpatterns = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
+    path("metrics", metrics.metrics_page, name="metrics"),
     path("diagrams", diagrams),
     path("admin/", admin.site.urls),
     path("", include("oneclaw.people.urls")),
@@ -27,7 +28,9 @@ api.add_router("", "chat.api.links.router")
 if apps.is_installed("memory"):
     urlpatterns.append(path("", include("memory.urls")))
     api.add_router("", "memory.api.routes.router")
+    api.add_router("", "memory.api.library.router")
     api.add_router("", "memory.api.suggestions.router")
+    api.add_router("", "memory.api.proposals.router")
     api.add_router("", "memory.api.skills.router")
 api_urls = api.urls
 for pattern in api_urls[0]:

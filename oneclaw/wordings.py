@@ -4,7 +4,6 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
@@ -32,19 +31,19 @@ def rate_limited(params: Mapping[str, Any]) -> str:
 
 
 USED_UP = {
-    ("person", "day"): _("Your budget of this day is used up. You can go on from %(ends)s."),
-    ("person", "month"): _("Your budget of this month is used up. You can go on from %(ends)s."),
-    ("group", "day"): _("Your group’s budget of this day is used up. You can go on from %(ends)s."),
-    ("group", "month"): _("Your group’s budget of this month is used up. You can go on from %(ends)s."),
-    ("all", "day"): _("This server’s budget of this day is used up. You can go on from %(ends)s."),
-    ("all", "month"): _("This server’s budget of this month is used up. You can go on from %(ends)s."),
+    ("person", "day"): _("Your budget for today is used up. You can go on from %(ends)s."),
+    ("person", "month"): _("Your budget for this month is used up. You can go on from %(ends)s."),
+    ("group", "day"): _("Your group’s budget for today is used up. You can go on from %(ends)s."),
+    ("group", "month"): _("Your group’s budget for this month is used up. You can go on from %(ends)s."),
+    ("all", "day"): _("This server’s budget for today is used up. You can go on from %(ends)s."),
+    ("all", "month"): _("This server’s budget for this month is used up. You can go on from %(ends)s."),
 }
 
 
 def budget_used_up(params: Mapping[str, Any]) -> str:
-    """Return the sentence with the time at which the period ends, in the active timezone."""
-    ends = timezone.localtime(dt.datetime.fromisoformat(params["ends"]))
-    return str(USED_UP[params["scope"], params["period"]]) % {"ends": date_format(ends, "DATETIME_FORMAT")}
+    """Return the sentence with the time at which the period ends by the clock of the person."""
+    ends = date_format(dt.datetime.fromisoformat(params["ends"]), "DATETIME_FORMAT")
+    return str(USED_UP[params["scope"], params["period"]]) % {"ends": ends}
 
 
 WORDINGS: Mapping[str, Wording] = {

@@ -49,7 +49,11 @@ class Handler(BaseHTTPRequestHandler):
         if isinstance(step, float):
             time.sleep(step)
         rows = [{"index": at, "embedding": self.server.vector(text)} for at, text in enumerate(texts)]
-        answer = {"embeddings": [{"values": row["embedding"]} for row in rows]} if is_gemini else {"data": rows[::-1]}
+        tokens = sum(len(text) // 4 + 1 for text in texts)
+        if is_gemini:
+            answer = {"embeddings": [{"values": row["embedding"]} for row in rows]}
+        else:
+            answer = {"data": rows[::-1], "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
         body = b"<html>" if step == "garbage" else json.dumps(answer).encode()
         if step == 401:
             body = f"No such key: {self.headers.get('authorization')}".encode()

@@ -54,7 +54,7 @@ class OidcProvider:
             "secret": CLIENT_SECRET,
             "settings": {"server_url": self.url, "email_authentication": True, "verified_email": False},
         }
-        provider_class = "oneclaw.people.provider.Provider"
+        provider_class = "oneclaw.people.sign_in.provider.Provider"
         return {"openid_connect": {"provider_class": provider_class, "OAUTH_PKCE_ENABLED": True, "APPS": [app]}}
 
 

@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SETTINGS = tuple(f"oneclaw/{name}.py" for name in ("settings", "config/context", "config/limits", "config/schedules"))
+SETTINGS = tuple(
+    f"oneclaw/{name}.py"
+    for name in ("settings", "config/context", "config/limits", "config/schedules", "config/sign_in")
+)
 SOURCES = sorted(
     path.relative_to(ROOT).as_posix()
     for app in ("oneclaw", "chat", "memory")

@@ -43,6 +43,8 @@ def fork(user: User, message_id: int) -> ChatSession:
     made.title = _("{title} (fork)").format(title=source.name[:180])
     made.last_seq = made.read_seq = made.copied_seq = len(messages)
     made.active_at = clock.database_now()
+    # In the same space, and private to its owner.
+    made.shared_at = None
     made.ended_at = made.pinned_at = made.archived_at = made.origin = None
     made.thinking_after_seq = sum(each.seq <= source.thinking_after_seq for each in messages)
     if source.is_read_only:

@@ -11,11 +11,11 @@ from django.utils.safestring import SafeString
 
 from chat import extensions
 from chat.conversations import versions
-from chat.conversations.round_markers import markers_of
 from chat.extensions import CallUpdate
 from chat.models import ChatSession, Message
 from chat.rendering.cards import Card
 from chat.rendering.messages import card_html, messages_html
+from chat.rendering.round_markers import markers_of
 from oneclaw import pubsub
 
 # The columns that the HTML of a message is made of.

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from chat.models import Attachment, ChatSession, SharedLink
-from oneclaw.models import clock
 from oneclaw.reasons import Reason
 from oneclaw.spaces.viewers import Ground, Viewer, by_name, viewers, viewers_of_space
 
@@ -28,7 +27,7 @@ def viewers_of_session(session: ChatSession) -> list[Viewer]:
 def grounds_of_links(session: ChatSession) -> Iterator[Ground]:
     """Yield one ground for all links to copies of the conversation that the same people may open."""
     links = (
-        session.shared_links.live(clock.database_now()).select_related("space").order_by("space__name", "created_at")
+        session.shared_links.live().select_related("space").order_by("space__name", "created_at")
     )
     same: dict[tuple[str, str], list[SharedLink]] = {}
     for link in links.defer("snapshot"):

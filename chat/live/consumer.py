@@ -30,6 +30,7 @@ from chat.live.server_frames import (
 )
 from oneclaw import pubsub
 from oneclaw.people.preferences import accept_language_of, language_of
+from oneclaw.telemetry import metrics
 from oneclaw.threads import in_admission_thread, in_database
 
 logger = logging.getLogger(__name__)
@@ -86,6 +87,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         # Before anything that waits: a hint that the sign-in has ended must not be lost.
         self.unsubscribe = pubsub.subscribe(f"user:{self.user.pk}", self._hinted)
         presence.open_sockets.enter(self.user.pk)
+        metrics.sockets.inc()
         await in_admission_thread(presence.arrive, self.user)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -106,6 +108,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             outcome = await handle(self.user, frame, self.room.session_id if self.room else None)
             if isinstance(outcome, Sent):
                 self._send_frame(outcome.frame())
+                metrics.acknowledgements.observe(asyncio.get_running_loop().time() - self.last_heard)
             if isinstance(frame, SendFrame) and isinstance(outcome, Stored) and self.room is None:
                 room = self._enter_room(frame.session)
                 self._send_frames(room.with_growing([message_frame(outcome.message)]))
@@ -139,6 +142,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         if self.writer is None:
             return
         presence.open_sockets.leave(self.user.pk)
+        metrics.sockets.dec()
         self.unsubscribe()
         self._leave_room()
         self.writer.cancel()

@@ -218,12 +218,12 @@ def waiting_frame(is_waiting: bool) -> NoticeFrame:
 
 # Most of a budget is used: whose, and of which period.
 BUDGET_WARNINGS = {
-    ("person", "day"): gettext_lazy("%(percent)d %% of your budget of this day is used."),
-    ("person", "month"): gettext_lazy("%(percent)d %% of your budget of this month is used."),
-    ("group", "day"): gettext_lazy("%(percent)d %% of your group’s budget of this day is used."),
-    ("group", "month"): gettext_lazy("%(percent)d %% of your group’s budget of this month is used."),
-    ("all", "day"): gettext_lazy("%(percent)d %% of this server’s budget of this day is used."),
-    ("all", "month"): gettext_lazy("%(percent)d %% of this server’s budget of this month is used."),
+    ("person", "day"): gettext_lazy("%(percent)d %% of your budget for today is used."),
+    ("person", "month"): gettext_lazy("%(percent)d %% of your budget for this month is used."),
+    ("group", "day"): gettext_lazy("%(percent)d %% of your group’s budget for today is used."),
+    ("group", "month"): gettext_lazy("%(percent)d %% of your group’s budget for this month is used."),
+    ("all", "day"): gettext_lazy("%(percent)d %% of this server’s budget for today is used."),
+    ("all", "month"): gettext_lazy("%(percent)d %% of this server’s budget for this month is used."),
 }
 
 

@@ -87,7 +87,7 @@ class ChatSession(models.Model):
     key = models.CharField(max_length=200, unique=True)
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="chat_sessions", db_index=False)
     # The one shared space it sees besides its owner's own, if any.
-    space = models.ForeignKey(Space, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    space = models.ForeignKey(Space, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False)
     # When its owner shared it with the members of that space, who read and continue it; None: private to its owner.
     shared_at = models.DateTimeField(null=True, blank=True)
     agent = models.ForeignKey(Agent, on_delete=models.RESTRICT, related_name="sessions")
@@ -150,6 +150,7 @@ class ChatSession(models.Model):
             ),
             models.Index(fields=["title_due_at"], condition=Q(title_due_at__isnull=False), name="sessions_to_name"),
             models.Index(fields=["route"], condition=Q(route__isnull=False), name="sessions_of_routes"),
+            models.Index(fields=["space", "-active_at"], condition=Q(space__isnull=False), name="sessions_of_spaces"),
             models.Index(
                 fields=["active_at"], condition=Q(mode="temporary", last_seq__gt=0), name="temporary_sessions"
             ),

@@ -40,7 +40,7 @@ def within_budgets(user: User, client_id: UUID | None, store: Callable[P, R], *a
     """
     states = budgets.states_of(user)
     try:
-        refuse(states)
+        refuse(user, states)
     except llm.BudgetUsedUpError:
         if not _is_stored(user, client_id):
             raise

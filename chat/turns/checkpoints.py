@@ -14,6 +14,7 @@ from chat.models import Turn
 from chat.turns.answer import GrowingAnswer
 from oneclaw import pubsub
 from oneclaw.llm import Block
+from oneclaw.telemetry import metrics
 from oneclaw.threads import in_reserved_thread
 
 logger = logging.getLogger(__name__)
@@ -82,6 +83,7 @@ class Checkpoints:
             answer.saved_revision = revision
         for turn in running:
             if turn.turn.pk not in held:
+                metrics.lost_leases.inc()
                 turn.end("lost")
             elif held[turn.turn.pk]:
                 turn.end("stopped")

@@ -16,6 +16,7 @@ from django.conf import settings
 
 from chat import extensions
 from chat.compaction import room
+from chat.context import token_budget
 from chat.context.notices import ANSWER_NOW
 from chat.context.prompt import answer_meta, build_request, withhold_earlier_thinking
 from chat.context.results import shares_of
@@ -26,10 +27,11 @@ from chat.extensions import BeforeAgentStart, FinishedCall, TurnFinished
 from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
 from chat.signals import turn_finished
-from chat.turns import answer_lines, commands, hooks, token_budget, waiting_calls
+from chat.turns import answer_lines, commands, hooks, waiting_calls
 from chat.turns.answer import FAILED_ENDINGS, GrowingAnswer, end_columns
 from chat.turns.checkpoints import checkpoints
 from chat.turns.listener import TurnListener
+from chat.turns.measured import measured
 from chat.turns.persist import persist
 from chat.turns.slots import turn_slots
 from chat.turns.tools import WaitingCall, call_tool
@@ -68,12 +70,10 @@ class RunningTurn:
         self.ending = ""
         # Whether the turn can be ended at once: it waits for a slot, or the model streams.
         self._is_endable = self._has_slot = False
-        # When the model has had its time, by the event loop's clock.
-        self._deadline = 0.0
-        # Whether it was looked at, before the first request, whether the conversation fits into the model's window.
+        self._deadline = 0.0  # by the event loop's clock: when the model has had its time
+        # Whether it was checked, before the first request, that the conversation fits into the model's window.
         self._has_room = False
-        # The names of the tools in the last request.
-        self._offered: frozenset[str] = frozenset()
+        self._offered: frozenset[str] = frozenset()  # the names of the tools in the last request
         # The model that hooks chose for this turn, "" for that of the conversation; None before they were asked.
         self._model: str | None = None
         # The finished tool calls, and what the answer said with them.
@@ -82,7 +82,7 @@ class RunningTurn:
         # Whether a request was built, so that the session is loaded with its head.
         self._has_asked = False
         self.listener = listen(self)
-        self.task = asyncio.create_task(self._run())
+        self.task = asyncio.create_task(measured(turn, self._run()))
         self.task.add_done_callback(log_failure)
         running_turns.add(self)
         checkpoints.add(self)

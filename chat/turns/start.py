@@ -7,6 +7,7 @@ lost, the same holder gets its own turn again. `listen` makes the listener of th
 import asyncio
 import uuid
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from chat.conversations import branches, transcript
@@ -39,11 +40,11 @@ async def send(
 
     Raise the errors of chat/turns/admission.py and those of `transcript.accept`.
     """
-    written = (user, session_id, client_id, text, uuid.uuid4(), mode, choice, files)
+    accept = partial(transcript.accept, user, session_id, client_id, text, uuid.uuid4(), mode, choice, files)
     await admit(user, client_id)
 
     async def store() -> transcript.AcceptedMessage:
-        return _run(await persist(within_budgets, user, client_id, transcript.accept, *written), listen)
+        return _run(await persist(within_budgets, user, client_id, accept), listen)
 
     return await _to_its_end(store())
 
@@ -78,8 +79,8 @@ async def edit(
     await admit(user, client_id)
 
     async def store() -> transcript.AcceptedMessage:
-        written = (user, message_id, client_id, text, holder, choice)
-        return _run(await persist(within_budgets, user, client_id, branches.edit, *written), listen)
+        stored = partial(branches.edit, user, message_id, client_id, text, holder, choice)
+        return _run(await persist(within_budgets, user, client_id, stored), listen)
 
     return await _to_its_end(store())
 

@@ -26,7 +26,6 @@ from chat.context.meter import meter_of, with_counted
 from chat.conversations import lifecycle, model_choice, presence, temporary, transcript
 from chat.conversations.message_pages import LAST_NUMBER, messages_from, newest_messages, page_messages
 from chat.conversations.model_choice import NO_CHOICE, Choice
-from chat.conversations.round_markers import markers_html
 from chat.library import organise, sidebar, spaces
 from chat.live import replay
 from chat.live.errors import FrameError
@@ -34,6 +33,7 @@ from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, handle
 from chat.models import Agent, ChatSession, ContextRound, SubTask, default_agent
 from chat.rendering import incremental
+from chat.rendering.round_markers import markers_html
 from chat.turns.admission import NOT_NOW_ERRORS
 from chat.views import toasts
 from chat.views.attachments import kept_file
@@ -58,13 +58,8 @@ def new_chat(request: SignedInRequest) -> HttpResponse:
     temporary.leave(request.user)
     mode = request.GET.get("mode", "")
     begun = mode if mode in ChatSession.Mode.values else ChatSession.Mode.AGENT
-    return page(
-        request,
-        uuid.uuid4(),
-        None,
-        mode=begun,
-        choice=Choice(agent=request.GET.get("agent"), space=number_in(request.GET, "space") or None),
-    )
+    choice = Choice(agent=request.GET.get("agent"), space=number_in(request.GET, "space") or None)
+    return page(request, uuid.uuid4(), None, mode=begun, choice=choice)
 
 
 @login_required

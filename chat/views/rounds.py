@@ -13,8 +13,8 @@ from django_htmx.http import reswap, trigger_client_event
 
 from chat.compaction import changes, planning
 from chat.context.rounds import rounds_in_view
-from chat.conversations.round_markers import markers_html
 from chat.models import ChatSession, ContextRound
+from chat.rendering.round_markers import markers_html
 from chat.rendering.rounds import marker_html, sizes, summary_of
 from chat.turns import commands
 from chat.views import toasts

@@ -20,11 +20,22 @@ from chat.models import ChatSession
 from memory.documents.diff import Hunk
 from memory.forgetting import conversations
 from memory.forgetting.files import files_with
-from memory.models import DocumentJob, Flush, MemoryChunk, MemoryDocument, MemoryRevision, TextVector, TranscriptChunk
+from memory.library.containing import files_containing
+from memory.models import (
+    DocumentJob,
+    Flush,
+    LibraryFile,
+    MemoryChunk,
+    MemoryDocument,
+    MemoryRevision,
+    TextVector,
+    TranscriptChunk,
+)
 from memory.notes import recent
 from memory.policy.paths import recent_path
 from memory.policy.tombstones import BLANK, LineMatcher, Phrase, of_phrases, of_space, words_of
 from memory.text.chunking import CHUNK_MAX_CHARS, chunks_of
+from memory.trust import proposals
 from memory.trust.suggestions import with_words
 from oneclaw.models import Space
 from oneclaw.text import UserFacingError
@@ -84,11 +95,14 @@ class ForgettingPlan:
     prompts: int = 0
     # Summaries that the model is sent in place of older messages.
     rounds: int = 0
-    # Suggestions that wait for a yes.
+    # Suggestions that wait for a yes, and proposals of members for a shared memory.
     suggestions: int = 0
+    proposals: int = 0
     # What stays: conversations in which the words were said, and paths of documents with the words in their names.
     said_in: list[ChatSession] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    # Files of the library with the lines in any version; a person decides whether to remove them.
+    library: list[LibraryFile] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
@@ -112,6 +126,7 @@ class ForgettingPlan:
             "prompts": self.prompts,
             "rounds": self.rounds,
             "suggestions": self.suggestions,
+            "proposals": self.proposals,
         }
 
     @property
@@ -129,6 +144,7 @@ def plan(space: Space, lines: Iterable[str]) -> ForgettingPlan:
     wanted = LinesToForget.of(lines)
     made = build_plan(space, wanted, find_in_conversations(conversations.sessions_of(space), wanted))
     made.files = files_with(space, wanted.known)
+    made.library = files_containing(space, wanted.known, [phrase.words for phrase in wanted.phrases])
     return made
 
 
@@ -232,6 +248,7 @@ def build_plan(space: Space, wanted: LinesToForget, found: conversations.Matches
     made.messages, made.prompts, made.rounds = len(found.messages), len(found.prompts), len(found.rounds)
     made.waiting = sum(rows.filter(session__in=found.said_in).count() for rows in _waiting(space))
     made.suggestions = len(list(with_words(space, known)))
+    made.proposals = 0 if space.is_private else len(list(proposals.with_words(space, known)))
     if space.is_private:
         said = ChatSession.objects.visible_to(space.owner).filter(pk__in=found.said_in)
         made.said_in = list(said.order_by("-active_at"))

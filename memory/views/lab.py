@@ -17,7 +17,7 @@ from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS
 from memory.views.home import shown_space
 from oneclaw.people.requests import SignedInRequest
-from oneclaw.web.rate_limit import TooManyRequestsError, searches
+from oneclaw.web.rate_limit import TooManyRequestsError, searching
 
 
 @require_GET
@@ -29,11 +29,10 @@ def lab_page(request: SignedInRequest) -> HttpResponse:
     status = 200
     if question:
         try:
-            searches.take(request.user.pk)
+            with searching(request.user.pk):
+                context |= _answered(request, context)
         except TooManyRequestsError as refusal:
             context["refusal"], status = refusal.sentence, 429
-        else:
-            context |= _answered(request, context)
     context |= {
         "golden": space.golden_questions.order_by("-pk"),
         "runs": space.lab_runs.order_by("-pk")[:10],
@@ -69,11 +68,11 @@ def run_questions(request: SignedInRequest) -> HttpResponse:
     """Ask all golden questions now."""
     space = shown_space(request)
     try:
-        searches.take(request.user.pk)
+        with searching(request.user.pk):
+            made = golden.run(space, request.user)
     except TooManyRequestsError as refusal:
         messages.error(request, refusal.sentence)
         return redirect("memory_lab")
-    made = golden.run(space, request.user)
     if made is not None:
         sentence = ngettext(
             "%(found)d of %(total)d question finds its line.",

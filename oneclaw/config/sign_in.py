@@ -6,6 +6,33 @@ from django.core.exceptions import ImproperlyConfigured
 
 from oneclaw.config import environment
 
+# -- Accounts and passwords ----------------------------------------------------------------------
+
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/"
+ACCOUNT_ADAPTER = "oneclaw.people.sign_in.adapter.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_FORMS = {
+    "login": "oneclaw.people.forms.FocusedLoginForm",
+    "signup": "oneclaw.people.forms.FocusedSignupForm",
+    "change_password": "oneclaw.people.forms.FocusedPasswordForm",
+    "reauthenticate": "oneclaw.people.forms.ConfirmForm",
+}
+ACCOUNT_SESSION_REMEMBER = True
+# What changes how somebody signs in takes a sign-in within the last five minutes.
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+# How long an email address is blocked at one address of the network after five wrong passwords. The limits of passwords
+# are in oneclaw/people/sign_in/attempts.py; `login_failed` is here that of codes of a second factor.
+SIGN_IN_WAIT_MINUTES = 5
+ACCOUNT_RATE_LIMITS = {"login_failed": f"5/{SIGN_IN_WAIT_MINUTES}m/key", "login": "300/m/ip"}
+# Who may make shared spaces.
+SPACES = environment.choice("ONECLAW_SPACES", ["everybody", "admins"], "everybody")
+# Days for which a one-time link for a new person is valid.
+INVITATION_DAYS = environment.whole("ONECLAW_INVITATION_DAYS", 7, 1, 90)
+PASSWORD_RESET_TIMEOUT = INVITATION_DAYS * 86_400
+
 # -- Mail ----------------------------------------------------------------------------------------
 
 # The mail server; without one nothing is mailed, and people pass on links by themselves.
@@ -63,10 +90,10 @@ OIDC_TRUST_EMAIL = environment.flag("ONECLAW_OIDC_TRUST_EMAIL", False)
 
 # The id of the provider in addresses and rows.
 OIDC_PROVIDER_ID = "sso"
-SOCIALACCOUNT_ADAPTER = "oneclaw.people.single_sign_on.SingleSignOnAdapter"
+SOCIALACCOUNT_ADAPTER = "oneclaw.people.sign_in.single_sign_on.SingleSignOnAdapter"
 SOCIALACCOUNT_PROVIDERS = {
     "openid_connect": {
-        "provider_class": "oneclaw.people.provider.Provider",
+        "provider_class": "oneclaw.people.sign_in.provider.Provider",
         "OAUTH_PKCE_ENABLED": True,
         "APPS": [
             {
@@ -90,7 +117,7 @@ SOCIALACCOUNT_PROVIDERS = {
 # Signing in changes nothing and carries a state, so that a link may start it; see `provider.login`.
 SOCIALACCOUNT_LOGIN_ON_GET = True
 SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
-# The provider's word counts, see `email_verified` in oneclaw/people/single_sign_on.py.
+# The provider's word counts, see `email_verified` in oneclaw/people/sign_in/single_sign_on.py.
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
 SOCIALACCOUNT_STORE_TOKENS = False
 SOCIALACCOUNT_REQUESTS_TIMEOUT = 10
@@ -99,7 +126,7 @@ SOCIALACCOUNT_REQUESTS_TIMEOUT = 10
 
 # Who must have one: everyone, everyone with a role, or nobody.
 SECOND_FACTOR = environment.choice("ONECLAW_SECOND_FACTOR", ["optional", "admins", "everyone"], "optional")
-MFA_ADAPTER = "oneclaw.people.second_factor.SecondFactorAdapter"
+MFA_ADAPTER = "oneclaw.people.sign_in.second_factor.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "OneClaw"

@@ -19,6 +19,8 @@ from oneclaw.demo.strict.api import StrictApi
 
 log = logging.getLogger(__name__)
 
+# Until a connection is dropped, so that its client has read what was written before.
+DROP_SECONDS = 0.02
 # Returns the reply to the JSON of a request to /v1/messages.
 Responder = Callable[[dict[str, Any]], Reply]
 
@@ -34,7 +36,7 @@ class RecordedRequest:
     # Bytes of the body as it came.
     size: int = 0
     # What the server has said of the tokens so far.
-    told: dict[str, Any] = field(default_factory=dict)
+    usage: dict[str, Any] = field(default_factory=dict)
     # "open" while it is answered; then "sent", or "left" when the client disconnected first.
     outcome: str = "open"
 
@@ -179,10 +181,10 @@ async def _stream(
             return await _end(step, reader, writer)
         if step.data:
             writer.write(b"%x\r\n%b\r\n" % (len(step.data), step.data))
+        request.usage.update(step.usage or {})
         await writer.drain()
         if writer.transport.is_closing():
             raise ConnectionResetError
-        request.told.update(step.usage or {})
     raise AssertionError("The last step is an ending.")
 
 
@@ -196,8 +198,7 @@ async def _end(ending: Ending, reader: asyncio.StreamReader, writer: asyncio.Str
         await reader.read()
         raise ConnectionResetError
     await writer.drain()
-    # Wait until the written bytes are sent before the connection is reset.
-    await asyncio.sleep(0.02)
+    await asyncio.sleep(DROP_SECONDS)
     if ending is Ending.RESET:
         linger = struct.pack("ii", 1, 0)
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)

@@ -273,7 +273,8 @@ def _events(reply: Reply, body: Mapping[str, Any]) -> Iterator[Step]:
         yield Step(_event("content_block_stop", index=index))
     usage = {"output_tokens": max(1, output // 4), **reply.usage}
     ending = {"stop_reason": reply.stop_reason, "stop_sequence": None}
-    yield Step(_event("message_delta", delta=ending, usage=usage) + _event("message_stop"), usage=usage)
+    yield Step(_event("message_delta", delta=ending, usage=usage), usage=usage)
+    yield Step(_event("message_stop"))
 
 
 def _broken(whole: Iterator[Step], fault: Fault) -> Iterator[Step | Ending]:

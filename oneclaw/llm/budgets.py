@@ -12,11 +12,11 @@ def refuse_if_used_up(user_id: int | None) -> None:
     """Raise BudgetUsedUpError when a budget of the person is used up. Sync."""
     user = User.objects.filter(pk=user_id).first() if user_id is not None and budgets.may_exist() else None
     if user is not None:
-        refuse(budgets.states_of(user))
+        refuse(user, budgets.states_of(user))
 
 
-def refuse(states: Sequence[BudgetState]) -> None:
-    """Raise BudgetUsedUpError when one of `states` is used up."""
+def refuse(user: User, states: Sequence[BudgetState]) -> None:
+    """Raise BudgetUsedUpError when one of `states`, of the budgets of `user`, is used up."""
     state = budgets.used_up(states)
     if state is not None:
-        raise BudgetUsedUpError(state.scope, state.budget.period, state.ends)
+        raise BudgetUsedUpError(state.scope, state.budget.period, state.ends.astimezone(user.zone))

@@ -10,6 +10,7 @@ import functools
 import logging
 import math
 import random
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -47,8 +48,9 @@ from oneclaw.llm.request import (
     refusal_in,
 )
 from oneclaw.llm.transport.reading import FrameReads
-from oneclaw.llm.usage import whole_usage
 from oneclaw.spend.calls import Payer, Spending, paid_by
+from oneclaw.spend.usage import whole_usage
+from oneclaw.telemetry import metrics
 
 if TYPE_CHECKING:
     # At run time, functions import it: the SDK takes 75 MB and a second, which commands and idle workers do not need.
@@ -224,7 +226,7 @@ async def warm_up() -> None:
 
 async def _attempt(parts: dict[str, Any], may_be_silent: bool, spending: Spending) -> AsyncGenerator[Event]:
     reader = AnswerReader(parts["model"])
-    arrived = False
+    arrived, outcome, began = False, "abandoned", time.monotonic()
     silence = settings.SILENCE_TIMEOUT
     longest = silence * (THINKING_SILENCE_FACTOR if may_be_silent else 1)
     try:
@@ -242,6 +244,8 @@ async def _attempt(parts: dict[str, Any], may_be_silent: bool, spending: Spendin
                     if not data:
                         break
                     events = reader.feed(data)
+                    if events and not arrived:
+                        metrics.first_events.labels(parts["model"]).observe(time.monotonic() - began)
                     for event in events:
                         arrived = True
                         if isinstance(event, Finished):
@@ -256,11 +260,13 @@ async def _attempt(parts: dict[str, Any], may_be_silent: bool, spending: Spendin
     except Exception as error:
         # Every exception of the transport becomes a typed failure.
         failure = _failure(error, arrived)
+        outcome = failure.code
         if failure is error:
             raise
         raise failure from _cause(error)
     finally:
-        # Also of an attempt that failed, or that nobody reads to its end.
+        metrics.model_requests.labels(parts["model"], "ok" if reader.finished else outcome).inc()
+        # Also of an attempt that failed, or is not read to its end.
         if reader.usage:
             spending.add(reader.model, whole_usage(reader.usage), is_whole=reader.finished)
 

@@ -19,7 +19,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 class Invitation(models.Model):
     """An invitation, accepted once through its link or by a sign-in with its verified address."""
 
-    # Empty: whoever has the link chooses the address.
+    # Empty: the person who opens the link enters the address.
     email = models.EmailField(blank=True)
     # What they get with the account.
     role = models.CharField(max_length=10, blank=True, choices=User.Role)

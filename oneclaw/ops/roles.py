@@ -11,6 +11,7 @@ from django.conf import settings
 
 from oneclaw.celery import app
 from oneclaw.demo import model as demo
+from oneclaw.telemetry import tracing
 
 # For open requests and sockets at shutdown; then the running answers are saved (chat.turns.loop.shutdown).
 SHUTDOWN_GRACE_SECONDS = 3
@@ -60,6 +61,7 @@ class Web(uvicorn.Server):
 
 def worker() -> None:
     """Run Celery tasks in threads."""
+    tracing.begin()
     warnings.filterwarnings("ignore", message="You're running the worker with superuser")
     app.Worker(
         hostname=f"worker@{socket.gethostname()}-{os.getpid()}",

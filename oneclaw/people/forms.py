@@ -11,7 +11,8 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import ApiKey, User, validate_timezone
-from oneclaw.people import keys, sign_up
+from oneclaw.people import keys
+from oneclaw.people.sign_in import sign_up
 
 
 class FocusedForm(forms.Form):
@@ -93,7 +94,7 @@ class FirstAccountForm(WelcomeForm):
 
 
 class InvitedForm(FirstAccountForm):
-    """Name and password of an invited person, and the email when the invitation is for whoever has its link."""
+    """Name and password of an invited person, and the email when the invitation has none."""
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, user=user, **kwargs)

@@ -40,14 +40,14 @@ class MayNotError(UserFacingError):
     wording = _("Your role does not permit this.")
 
 
-class LastOwnerError(UserFacingError):
+class OnlyOwnerError(UserFacingError):
     """The change would leave the installation without an owner."""
 
     wording = _("This is the only owner. Make somebody else an owner first.")
 
 
 class RoleBackend(BaseBackend):
-    """Gives people the permissions of their roles. It signs nobody in."""
+    """Gives people the permissions of their roles. It signs no person in."""
 
     def get_user_permissions(self, user_obj: Any, obj: object = None) -> set[str]:
         """Return the permissions of the person's role; none while the account is not active."""
@@ -68,8 +68,8 @@ def may_change(actor: User, person: User) -> bool:
 def may_give_link(actor: User, person: User) -> bool:
     """Return whether `actor` may give `person` a reset link.
 
-    Until it is used, a link is as good as a password: nobody gets one for somebody with a role on a page. Those are
-    made on the server, by `manage.py adduser --new-link`.
+    Until it is used, a link is as good as a password: for people with a role none is made on a page, but only on the
+    server, by `manage.py adduser --new-link`.
     """
     return actor.has_perm(MANAGE_PEOPLE) and person.is_active and not has_role(person)
 
@@ -80,7 +80,7 @@ def has_role(person: User) -> bool:
 
 
 def may_give(actor: User, role: str) -> bool:
-    """Return whether `actor` may give somebody `role`; every people admin may invite members."""
+    """Return whether `actor` may give a person `role`; every people admin may invite members."""
     return actor.has_perm(GRANT_ROLES) or (role == Role.MEMBER and actor.has_perm(MANAGE_PEOPLE))
 
 
@@ -93,13 +93,13 @@ def set_role(person: User, role: str) -> None:
 
 @transaction.atomic
 def change_role(actor: User, person: User, role: str) -> None:
-    """Give `person` the role `role`. Raise MayNotError or LastOwnerError when that is refused."""
+    """Give `person` the role `role`. Raise MayNotError or OnlyOwnerError when that is refused."""
     if not actor.has_perm(GRANT_ROLES):
         raise MayNotError
     # All owners are locked, so that two concurrent changes do not remove the last two.
     owners = set(User.objects.owners().select_for_update().values_list("pk", flat=True))
     if owners == {person.pk} and role != Role.OWNER:
-        raise LastOwnerError
+        raise OnlyOwnerError
     before = person.role
     set_role(person, role)
     person.save(update_fields=["role", "is_superuser", "is_staff"])
@@ -110,13 +110,13 @@ def change_role(actor: User, person: User, role: str) -> None:
 def set_active(actor: User, person: User, active: bool) -> None:
     """Disable or enable `person`, who is signed out everywhere when disabled.
 
-    Raise MayNotError or LastOwnerError when that is refused.
+    Raise MayNotError or OnlyOwnerError when that is refused.
     """
     if not may_change(actor, person):
         raise MayNotError
     owners = set(User.objects.owners().select_for_update().values_list("pk", flat=True))
     if not active and owners == {person.pk}:
-        raise LastOwnerError
+        raise OnlyOwnerError
     person.is_active, person.awaits_approval = active, False
     person.save(update_fields=["is_active", "awaits_approval"])
     record(AuditKind.PERSON_ENABLED if active else AuditKind.PERSON_DISABLED, actor=actor, person=person)

@@ -12,7 +12,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView, TemplateView
 
-from oneclaw.people import groups, provider, usage, views
+from oneclaw.people import groups, usage, views
+from oneclaw.people.sign_in import provider
 
 View = Callable[..., HttpResponse]
 ask_an_admin = login_not_required(TemplateView.as_view(template_name="account/password_reset.html"))

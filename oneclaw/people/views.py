@@ -20,10 +20,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from oneclaw.config import release
 from oneclaw.models import User
-from oneclaw.people import devices, invitations, inviting, keys
+from oneclaw.people import devices, invitations, keys
 from oneclaw.people.forms import FirstAccountForm, InvitedForm, KeyForm, SettingsForm, WelcomeForm
-from oneclaw.people.fresh import is_of_provider
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.people.sign_in import inviting
+from oneclaw.people.sign_in.fresh import is_of_provider
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 

@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, Group, GroupMember, User
-from oneclaw.people.claims import NAME_MAX_CHARS, SCIM
+from oneclaw.people.sign_in.claims import NAME_MAX_CHARS, SCIM
 
 
 def groups() -> QuerySet[Group]:
@@ -16,13 +16,13 @@ def groups() -> QuerySet[Group]:
 
 def resource_of(group: Group) -> scim.Group:
     """Return `group` as a resource with its members."""
-    members = group.members.select_related("user").order_by("user_id")
+    rows = group.members.select_related("user").order_by("user_id")
+    members = [{"value": str(row.user_id), "display": row.user.email, "type": "User"} for row in rows]
     return scim.Group(
         id=str(group.pk),
         external_id=group.external_id,
         display_name=group.name,
-        members=[scim.GroupMember(value=str(each.user_id), display=each.user.email, type="User") for each in members]
-        or None,
+        members=[scim.GroupMember.model_validate(member) for member in members] or None,
         meta=scim.Meta(resource_type="Group", created=group.created_at, location=f"/scim/v2/Groups/{group.pk}"),
     )
 

@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, User
 from oneclaw.people import roles
-from oneclaw.people.claims import SCIM
+from oneclaw.people.sign_in.claims import SCIM
 
 NAME_MAX_CHARS = 150
 
@@ -27,16 +27,16 @@ def people() -> QuerySet[User]:
 def resource_of(user: User) -> scim.User[Any]:
     """Return `user` as a resource."""
     memberships = user.group_memberships.select_related("group").filter(group__managed_by=SCIM)
+    groups = [{"value": str(each.group_id), "display": each.group.name} for each in memberships]
     return scim.User(
         id=str(user.pk),
         external_id=user.directory_id,
         user_name=user.email,
         display_name=user.first_name or None,
         name=scim.Name(formatted=user.first_name) if user.first_name else None,
-        emails=[scim.Email(value=user.email, primary=True, type="work")],
+        emails=[scim.Email(value=user.email, primary=True, type=scim.Email.Type.work)],
         active=user.is_active,
-        groups=[scim.GroupMembership(value=str(each.group_id), display=each.group.name) for each in memberships]
-        or None,
+        groups=[scim.GroupMembership.model_validate(group) for group in groups] or None,
         meta=scim.Meta(resource_type="User", created=user.date_joined, location=f"/scim/v2/Users/{user.pk}"),
     )
 

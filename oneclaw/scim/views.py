@@ -17,7 +17,11 @@ from scim2_models.path.expressions import Comparison
 
 from oneclaw.scim import groups, people
 
-COUNT_MAX = 200
+LIST_MAX_ROWS = 200
+# Generic in the resource, which the address names: types for mypy cannot be chosen while running.
+FILTER: Any = scim.ScimFilter
+LIST: Any = scim.ListResponse
+PATCH: Any = scim.PatchOp
 Context = scim.Context
 # For each address its resource, its module, and its rows.
 KINDS: dict[str, tuple[Any, ModuleType, Callable[[], Any]]] = {
@@ -29,13 +33,15 @@ PROVIDER = scim.ScimProvider(
     config=scim.ServiceProviderConfig(
         patch=scim.Patch(supported=True),
         bulk=scim.Bulk(supported=False, max_operations=0, max_payload_size=0),
-        filter=scim.Filter(supported=True, max_results=COUNT_MAX),
+        filter=scim.Filter(supported=True, max_results=LIST_MAX_ROWS),
         change_password=scim.ChangePassword(supported=False),
         sort=scim.Sort(supported=False),
         etag=scim.ETag(supported=False),
         authentication_schemes=[
             scim.AuthenticationScheme(
-                type="oauthbearertoken", name="Bearer token", description="The token of ONECLAW_SCIM_TOKEN"
+                type=scim.AuthenticationScheme.Type.oauthbearertoken,
+                name="Bearer token",
+                description="The token of ONECLAW_SCIM_TOKEN",
             )
         ],
     ),
@@ -88,7 +94,7 @@ def resources(request: HttpRequest, kind: str) -> HttpResponse:
         return answer(scim.Error(status=405, detail="Use GET or POST."), 405)
     found = rows()
     if text := request.GET.get("filter"):
-        condition = scim.ScimFilter[model](text)
+        condition = FILTER[model](text)
         every = [each for each in map(module.resource_of, narrowed(found, condition)) if condition.match(each)]
         total = len(every)
         start, count = page_of(request)
@@ -100,9 +106,7 @@ def resources(request: HttpRequest, kind: str) -> HttpResponse:
     if "members" in request.GET.get("excludedAttributes", ""):
         for each in page:
             each.members = None
-    listed = scim.ListResponse[model](
-        total_results=total, start_index=start + 1, items_per_page=len(page), resources=page
-    )
+    listed = LIST[model](total_results=total, start_index=start + 1, items_per_page=len(page), resources=page)
     return answer(listed)
 
 
@@ -116,10 +120,10 @@ def narrowed(rows: Any, condition: Any) -> Any:
 def page_of(request: HttpRequest) -> tuple[int, int]:
     """Return the first index, from 0, and the number of resources that are asked for."""
     try:
-        start, count = int(request.GET.get("startIndex", 1)), int(request.GET.get("count", COUNT_MAX))
+        start, count = int(request.GET.get("startIndex", 1)), int(request.GET.get("count", LIST_MAX_ROWS))
     except ValueError:
         raise scim.InvalidValueException(detail="startIndex and count are whole numbers.") from None
-    return max(start, 1) - 1, min(max(count, 0), COUNT_MAX)
+    return max(start, 1) - 1, min(max(count, 0), LIST_MAX_ROWS)
 
 
 @service
@@ -139,7 +143,7 @@ def resource(request: HttpRequest, kind: str, row_id: int) -> HttpResponse:
         wanted = model.model_validate(json.loads(request.body), scim_ctx=Context.RESOURCE_REPLACEMENT_REQUEST)
         module.store(row, wanted)
     elif request.method == "PATCH":
-        patch = scim.PatchOp[model].model_validate(json.loads(request.body), scim_ctx=Context.RESOURCE_PATCH_REQUEST)
+        patch = PATCH[model].model_validate(json.loads(request.body), scim_ctx=Context.RESOURCE_PATCH_REQUEST)
         wanted = module.resource_of(row)
         patch.patch(wanted)
         module.store(row, wanted)
@@ -169,6 +173,4 @@ def resource_types(request: HttpRequest) -> HttpResponse:
 
 def listed_all(model: Any, found: list[Any]) -> HttpResponse:
     """Return `found` as one page."""
-    return answer(
-        scim.ListResponse[model](total_results=len(found), start_index=1, items_per_page=len(found), resources=found)
-    )
+    return answer(LIST[model](total_results=len(found), start_index=1, items_per_page=len(found), resources=found))

@@ -14,6 +14,7 @@ from django.conf import settings
 
 from oneclaw.models import Space, Spend
 from oneclaw.spend.prices import exact_price_of
+from oneclaw.telemetry import metrics
 from oneclaw.text import replace_unstorable
 
 Spends = Sequence[Spend]
@@ -39,7 +40,7 @@ class Spending:
         self.rows: list[Spend] = []
 
     def add(self, model: str, usage: Mapping[str, Any], *, is_whole: bool = True) -> None:
-        """Add a call with the `usage` that the server of `model` has told; `is_whole`: until its end."""
+        """Add a call with the `usage` of the server of `model`; `is_whole`: until its end."""
         row = Spend(
             user_id=self.payer.user_id,
             space_id=self.payer.space_id,
@@ -54,6 +55,7 @@ class Spending:
         )
         row.set_price(exact_price_of(row.model, settings.PRICES))
         self.rows.append(row)
+        metrics.count_call(row.model, usage, float(row.cost or 0))
 
     @contextlib.contextmanager
     def storing(self) -> Iterator[Spends]:

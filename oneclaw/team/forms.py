@@ -8,7 +8,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from oneclaw.models import Group, User
-from oneclaw.people import inviting, roles
+from oneclaw.people import roles
+from oneclaw.people.sign_in import inviting
 
 # Bytes of a file of people.
 CSV_MAX_BYTES = 1024 * 1024

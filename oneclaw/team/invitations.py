@@ -11,9 +11,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from oneclaw.models import Invitation
-from oneclaw.people import inviting, roles, sign_up
-from oneclaw.people.fresh import fresh_sign_in_required
+from oneclaw.people import roles
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.people.sign_in import inviting, sign_up
+from oneclaw.people.sign_in.fresh import fresh_sign_in_required
 from oneclaw.team.forms import InviteForm, ManyForm
 from oneclaw.text import UserFacingError
 
@@ -61,7 +62,7 @@ def invite(request: SignedInRequest) -> HttpResponse:
 @manages_people
 @fresh_sign_in_required
 def invite_many(request: SignedInRequest) -> HttpResponse:
-    """Invite everybody of a list, or nobody when a line has a mistake."""
+    """Invite all people of a list, or none when a line has a mistake."""
     form = ManyForm(request.POST, request.FILES, prefix="many")
     if form.is_valid():
         try:

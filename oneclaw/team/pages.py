@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.people.roles import has_role
 from oneclaw.text import StrOrPromise
 
 
@@ -40,9 +41,13 @@ def first_page(request: SignedInRequest) -> HttpResponse:
 
 def team_pages(request: HttpRequest) -> dict[str, Any]:
     """Return the pages under /team/ that the person may open, found out when a template asks; a context processor."""
-    return {"team_pages": lambda: pages_for(request.user) if isinstance(getattr(request, "user", None), User) else []}
+    # A page of an error may be rendered before the person is known.
+    user = getattr(request, "user", None)
+    return {"team_pages": lambda: pages_for(user) if isinstance(user, User) else []}
 
 
 def pages_for(user: User) -> list[TeamPage]:
-    """Return the pages that `user` may open."""
+    """Return the pages that `user` may open. Without a role these are none, and no permission is read."""
+    if not has_role(user):
+        return []
     return [page for page in PAGES if user.has_perm(page.permission)]

@@ -15,8 +15,8 @@ from django.views.decorators.http import require_GET, require_POST
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, User
 from oneclaw.people import invitations, roles
-from oneclaw.people.fresh import fresh_sign_in_required
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.people.sign_in.fresh import fresh_sign_in_required
 from oneclaw.text import UserFacingError
 
 PAGE_ROWS = 50

@@ -3,10 +3,12 @@
 A person may use the requests of a minute at once, and then as many as come back with the time.
 """
 
+import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 
 from django.conf import settings
 from django.utils.translation import ngettext
@@ -72,3 +74,26 @@ api_requests = TokenBuckets(lambda: settings.API_REQUESTS_PER_MINUTE)
 searches = TokenBuckets(lambda: settings.SEARCHES_PER_MINUTE)
 messages = TokenBuckets(lambda: settings.MESSAGES_PER_MINUTE)
 uploads = TokenBuckets(lambda: settings.UPLOADS_PER_MINUTE)
+# How many searches of each person run.
+_running: Counter[int] = Counter()
+_counting = threading.Lock()
+# Until a search that is refused because others run may be tried again.
+RUNNING_SECONDS = 1
+
+
+@contextlib.contextmanager
+def searching(user_id: int) -> Iterator[None]:
+    """Count a search of the person while the block runs. Raise TooManyRequestsError when too many run, or have begun in
+    this minute: each takes a connection to the database, and they would leave none to others."""
+    with _counting:
+        if _running[user_id] >= settings.PERSON_SEARCHES:
+            raise TooManyRequestsError(RUNNING_SECONDS)
+        searches.take(user_id)
+        _running[user_id] += 1
+    try:
+        yield
+    finally:
+        with _counting:
+            _running[user_id] -= 1
+            if not _running[user_id]:
+                del _running[user_id]

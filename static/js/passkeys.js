@@ -75,7 +75,7 @@ function head(credential) {
 }
 
 /** @param {HTMLFormElement} form */
-async function options(form) {
+async function optionsOf(form) {
   const element = document.getElementById(form.dataset.passkeyOptions ?? "");
   if (element) return JSON.parse(element.textContent ?? "");
   const response = await fetch(form.action, { headers: { Accept: "application/json" } });
@@ -87,7 +87,7 @@ async function options(form) {
 async function send(form) {
   const failed = form.querySelector("[data-passkey-failed]");
   try {
-    const { creation_options: creation, request_options: request } = await options(form);
+    const { creation_options: creation, request_options: request } = await optionsOf(form);
     const credential = creation ? await created(creation.publicKey) : await got(request.publicKey);
     const field = form.elements.namedItem("credential");
     if (field instanceof HTMLInputElement) field.value = JSON.stringify(credential);

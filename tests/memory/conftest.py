@@ -101,7 +101,7 @@ def search() -> Callable[..., list[Passage]]:
 
 
 @pytest.fixture
-def embeddings(settings: Any) -> Iterator[Embeddings]:
+def embeddings(settings: Any, db: Any) -> Iterator[Embeddings]:
     """The scripted server, chosen by the settings."""
     with Embeddings() as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))

@@ -32,7 +32,8 @@ async def sign_in(page, email):
     await page.get_by_role("button", name="Sign in", exact=True).click()
 
 
-async def test_a_people_admin_invites_approves_and_disables(live, people_admin, ada):
+async def test_a_people_admin_invites_approves_and_disables(live, people_admin, ada, settings):
+    settings.ORIGINS = [live.url]
     await in_database(Group.objects.create, name="Research")
     await in_database(User.objects.create_user, "late@example.org", PASSWORD, is_active=False, awaits_approval=True)
     async with open_page(live, people_admin, expect=["403"]) as page:

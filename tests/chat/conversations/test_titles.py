@@ -58,7 +58,7 @@ def test_a_title_that_a_person_gave_stays(scripted, session):
 
 
 def test_a_title_that_a_person_gives_meanwhile_stays(scripted, session, monkeypatch):
-    def meanwhile(request):
+    def meanwhile(request, payer):
         lifecycle.rename(session, "Mine")
         return "Tea"
 

@@ -53,7 +53,7 @@ async def test_a_message_over_the_budget_is_not_stored_and_its_sender_is_told_wh
         await client.send(session, "Hello", client_id)
     midnight = (timezone.now().astimezone(ada.zone) + dt.timedelta(days=1)).replace(hour=0, minute=0, second=0)
     assert refused["code"] == "budget_used_up"
-    assert refused["text"].startswith("Your budget of this day is used up. You can go on from ")
+    assert refused["text"].startswith("Your budget for today is used up. You can go on from ")
     assert 0 < refused["retry_after"] <= 25 * 3600
     assert abs(refused["retry_after"] - (midnight - timezone.now()).total_seconds()) < 60
     assert await in_database(Message.objects.filter(role="user").count) == 1
@@ -94,7 +94,7 @@ async def test_the_person_is_told_once_that_most_of_a_budget_is_used(ada, script
         while not (told := [frame["html"] for frame in client.seen if frame.get("kind") == "budget"]):
             await client.say("ping")
             await client.hear("pong")
-        assert told == ["85 % of your budget of this month is used."]
+        assert told == ["85 % of your budget for this month is used."]
         client.seen.clear()
         await client.ask(session, "And?")
         await idle()

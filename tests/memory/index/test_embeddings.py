@@ -15,6 +15,7 @@ from memory.index.embeddings import embedder, remote
 from memory.index.embeddings.failures import EmbeddingError
 from memory.models import DocumentIndex, EmbeddingModel, MemoryDocument, TextVector
 from memory.search import cache
+from oneclaw.models import Space, Spend
 from tests.embedding_server import letters
 from tests.spending import NOBODY
 
@@ -416,3 +417,13 @@ def test_of_a_long_question_the_beginning_is_asked(ada, write, search, embedding
     vectors.embed_pending()
     assert search(ada, "kayak " * 200_000, min_score=0)
     assert len(embeddings.asked[-1][0]) <= 10_000
+
+
+def test_the_tokens_that_a_server_has_read_are_spent_for_the_owner_of_the_memory(ada, write, search, embeddings):
+    write(ada, "MEMORY.md", "- Miso likes tuna.")
+    vectors.embed_pending()
+    search(ada, "tuna")
+    tokens = [sum(len(text) // 4 + 1 for text in texts) for texts in embeddings.asked]
+    spent = Spend.objects.filter(purpose=Spend.Purpose.EMBEDDING, user=ada, space=Space.objects.own_of(ada))
+    assert sorted(spent.values_list("input_tokens", flat=True)) == sorted(tokens)
+    assert set(spent.values_list("model", flat=True)) == {"text-embedding-3-small"}

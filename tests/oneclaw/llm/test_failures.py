@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 
 from oneclaw import llm
 from oneclaw.demo.scripted import (
@@ -291,7 +292,9 @@ async def test_stopping_passes_through(scripted):
 def test_every_failure_has_its_own_sentence_and_a_code_of_the_protocol():
     protocol = (Path(__file__).parents[3] / "docs" / "protocol.md").read_text()
     failures = list(kinds_of(llm.ModelRequestError))
-    assert len({failure().sentence for failure in failures}) == len(failures) >= 14
+    parameters = {llm.BudgetUsedUpError: ("all", "day", timezone.now())}
+    sentences = {failure(*parameters.get(failure, ())).sentence for failure in failures}
+    assert len(sentences) == len(failures) >= 14
     for failure in failures:
         assert f"`{failure.code}`" in protocol
 

@@ -211,6 +211,8 @@ async def test_warming_asks_nobody(scripted):
     assert said(await collect()) == "Hello from the scripted model."
 
 
+# What the calls of another thread have cost is committed.
+@pytest.mark.django_db(transaction=True)
 async def test_clients_are_closed_when_their_loop_ends(scripted):
     keys = []
 

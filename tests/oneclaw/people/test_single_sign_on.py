@@ -8,7 +8,7 @@ from allauth.account.models import EmailAddress
 from django.test import Client
 
 from oneclaw.models import Group, GroupMember, Space, User
-from oneclaw.people import inviting
+from oneclaw.people.sign_in import inviting
 from tests.oidc_provider import OidcProvider
 
 GRACE = {"sub": "g1", "email": "grace@example.org", "email_verified": True, "name": "Grace Hopper"}

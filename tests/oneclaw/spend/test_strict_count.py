@@ -16,6 +16,7 @@ from chat.live.handle import handle
 from chat.models import ChatSession, Message
 from chat.turns import loop
 from memory.notes import flush
+from oneclaw.demo import messages_server
 from oneclaw.demo import scripted as model
 from oneclaw.llm import client
 from oneclaw.models import Spend
@@ -90,12 +91,14 @@ def stored():
 @pytest.mark.parametrize("seed", range(6))
 async def test_spend_is_what_the_server_has_counted(ada, scripted, noting, monkeypatch, seed):
     monkeypatch.setattr(client, "RETRY_FIRST_SECONDS", 0.02)
+    # On a busy machine, too.
+    monkeypatch.setattr(messages_server, "DROP_SECONDS", 0.25)
     chance = random.Random(seed)
     scripted.default = replies_of(chance)
     session = uuid.uuid4()
     for act in ["send", *chance.choices(["send", "send", "retry", "continue", "title", "notes"], k=10)]:
         await perform(ada, session, act)
-    told = [request.told for request in scripted.messages if request.told]
+    told = [request.usage for request in scripted.messages if request.usage]
     counted = {column: sum(each.get(name) or 0 for each in told) for column, name in COLUMNS.items()}
     assert await in_database(stored) == {**counted, "rows": len(told), "people": {ada.pk}}
     assert len(told) > 3

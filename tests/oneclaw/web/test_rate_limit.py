@@ -91,6 +91,16 @@ def test_messages_and_uploads_have_limits_of_their_own(adas, strangers, ada, cli
     assert strangers.post("/messages", text="Hello").status_code < 300
 
 
+def test_of_one_person_few_searches_run_at_once(ada, stranger, adas, settings):
+    settings.PERSON_SEARCHES = 1
+    with rate_limit.searching(ada.pk):
+        refused = adas.get("/memory/search", q="tea")
+        assert (refusal(refused), refused["Retry-After"]) == ((429, "too_many_requests"), "1")
+        with rate_limit.searching(stranger.pk):
+            pass
+    assert adas.get("/memory/search", q="tea").status_code == 200
+
+
 def test_searches_have_a_limit_of_their_own_on_pages_and_over_the_api(adas, ada, client, settings):
     settings.SEARCHES_PER_MINUTE = 2
     client.force_login(ada)

@@ -1,0 +1,90 @@
+"""Who may come in through the provider of single sign-on, and what they get."""
+
+import hmac
+from typing import Any
+
+from allauth.account.signals import user_logged_in
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from django.conf import settings
+from django.db import transaction
+from django.dispatch import receiver
+from django.http import HttpRequest
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from oneclaw.models import User
+from oneclaw.people.sign_in import claims, inviting, sign_up
+
+# Why somebody was not let in, as a code.
+REASONS = {
+    "replayed": _("This sign-in has expired or was used before. Try again."),
+    "no-email": _("The sign-in of your organisation did not send an email address. Ask your administrator."),
+    "unverified": _(
+        "There is an account with this email address already, and the sign-in of your organisation has not confirmed "
+        "that the address is yours. Sign in with your password, then connect both in the settings."
+    ),
+    "closed": _("There is no account for you yet. Ask your administrator for an invitation."),
+}
+
+
+class SingleSignOnAdapter(DefaultSocialAccountAdapter):
+    """The differences from allauth's defaults."""
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
+        """Refuse an answer of another sign-in, and a person who is not to get an account by it."""
+        said = sociallogin.account.extra_data
+        nonce, expected = str(said.get("nonce", "")), str(sociallogin.state.get("nonce", ""))
+        if not expected or not hmac.compare_digest(nonce, expected):
+            refuse(request, "replayed")
+        if sociallogin.is_existing or sociallogin.state.get("process") == "connect":
+            return
+        address = next(iter(sociallogin.email_addresses), None)
+        if address is None:
+            refuse(request, "no-email")
+        elif User.objects.filter(email__iexact=address.email).exists():
+            # With a verified address allauth has found the account by now.
+            refuse(request, "unverified")
+        elif settings.OIDC_SIGN_UP == "closed" and not invited(address):
+            refuse(request, "closed")
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
+        """Return True: `pre_social_login` has decided."""
+        return True
+
+    @transaction.atomic
+    def save_user(self, request: HttpRequest, sociallogin: Any, form: Any = None) -> Any:
+        """Save a person who comes for the first time, with what a pending invitation of their address gives."""
+        user = sociallogin.user
+        user.email = user.email.lower()
+        address = next(iter(sociallogin.email_addresses), None)
+        invitation = invited(address) if address else None
+        sign_up.prepare(user, needs_approval=settings.OIDC_SIGN_UP == "approval" and invitation is None)
+        super().save_user(request, sociallogin, form)
+        if invitation is not None:
+            inviting.accept(invitation, user)
+        return user
+
+    def get_connect_redirect_url(self, request: HttpRequest, socialaccount: Any) -> str:
+        """Return the address of the settings page."""
+        return reverse("settings")
+
+
+def invited(address: Any) -> Any:
+    """Return the pending invitation of `address`; None when there is none, or the address is not verified."""
+    return inviting.pending_for(address.email) if address.verified else None
+
+
+def refuse(request: HttpRequest, reason: str) -> None:
+    """Answer with the page that says why the person was not let in."""
+    response = render(request, "people/not_let_in.html", {"reason": REASONS[reason]}, status=403)
+    raise ImmediateHttpResponse(response)
+
+
+@receiver(user_logged_in)
+def apply_claims(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
+    """Apply the groups that the provider names, at every sign-in through it."""
+    sociallogin = kwargs.get("sociallogin")
+    if sociallogin is not None:
+        claims.apply_groups(user, sociallogin.account.extra_data)
