@@ -9,8 +9,9 @@ from ninja import Router, Schema
 from ninja.responses import Status
 from pydantic import Field
 
-from chat.api.routes import own_session, session_out
+from chat.api.access import session_out
 from chat.api.shapes import SessionOut
+from chat.api.shared import begun_session
 from chat.models import SharedLink
 from chat.transfer import link_copies
 from chat.transfer import share as sharing
@@ -69,10 +70,10 @@ def link_list(request: KeyedRequest) -> list[LinkOut]:
     return [LinkOut.of(link) for link in sharing.with_open_spaces(request.auth, links)]
 
 
-@router.post("/sessions/{uuid:session_id}/links", response=responses(LinkOut, 404, 422))
+@router.post("/sessions/{uuid:session_id}/links", response=responses(LinkOut, 404, 409, 422))
 def make_link(request: KeyedRequest, session_id: uuid.UUID, asked: LinkIn) -> LinkOut:
     """Share a copy of a conversation by a link."""
-    session = own_session(request.auth, session_id)
+    session = begun_session(request.auth, session_id)
     try:
         link, token = sharing.share(session, asked.period, asked.scope, asked.space)
     except UserFacingError as refused:

@@ -9,19 +9,22 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chat.models.conversations import ChatSession
+from chat.models.sharing import visibility
 from oneclaw.models import Space, SpaceRole, User, clock
 
 
 class SharedLinkQuerySet(models.QuerySet["SharedLink"]):
     def visible_to(self, user: User) -> "SharedLinkQuerySet":
-        return self.filter(session__owner=user, session__deleted_at=None)
+        """Return the links to the conversations that `user` has begun, as long as they see them."""
+        return self.filter(visibility.visible(user, "session__"), session__owner=user, session__deleted_at=None)
 
     def live(self, now: dt.datetime | None = None) -> "SharedLinkQuerySet":
         """Return the links that work at `now`: not expired, conversation not deleted, owner's account active, and the
-        owner still a member of the space whose members may open it."""
+        owner still a member where it is shared, and of the space whose members may open it."""
         kept = self.filter(session__deleted_at=None, session__owner__is_active=True)
-        shares = SpaceRole.objects.filter(space=OuterRef("space"), user=OuterRef("session__owner"))
-        kept = kept.filter(Q(space=None) | Exists(shares))
+        roles = SpaceRole.objects.filter(user=OuterRef("session__owner"))
+        kept = kept.filter(Q(session__shared_at=None) | Exists(roles.filter(space=OuterRef("session__space"))))
+        kept = kept.filter(Q(space=None) | Exists(roles.filter(space=OuterRef("space"))))
         return kept.filter(Q(expires_at=None) | Q(expires_at__gt=now or clock.database_now()))
 
     def open_to(self, person: User | None) -> "SharedLinkQuerySet":

@@ -157,7 +157,7 @@ class RunningTurn:
 
     async def _take_slot(self) -> None:
         """Wait until this turn may ask the model."""
-        user_id = self.turn.session.owner_id
+        user_id = self.turn.person_id
         has_waited = not turn_slots.is_free(user_id)
         if has_waited:
             self.listener.waiting(True)
@@ -175,7 +175,7 @@ class RunningTurn:
         """Let another turn ask the model, if this one may."""
         if self._has_slot:
             self._has_slot = False
-            turn_slots.release(self.turn.session.owner_id)
+            turn_slots.release(self.turn.person_id)
 
     @contextlib.contextmanager
     def _endable(self) -> Iterator[None]:

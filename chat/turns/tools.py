@@ -22,6 +22,7 @@ from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
 from chat.turns import hooks
 from oneclaw.llm import Block
+from oneclaw.models import User
 from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
@@ -139,7 +140,7 @@ def run(session: ChatSession, answer: Message, use: Block, broken: str) -> ToolR
     if broken:
         raise ToolError("validation_error", broken, Reason("call.arguments_broken"))
     validate(tool, use["input"])
-    asked = ToolCall(use["id"], tool.name, use["input"], session.owner, session, answer.pk)
+    asked = ToolCall(use["id"], tool.name, use["input"], person_of(answer, session), session, answer.pk)
     call, lines = hooks.before_tool_call(asked, tool)
     try:
         with lock_timeout(LOCK_WAIT_SECONDS):
@@ -156,6 +157,20 @@ def run(session: ChatSession, answer: Message, use: Block, broken: str) -> ToolR
         kind = type(error).__name__
         reason = Reason("call.failed", {"name": tool.name, "error": kind})
         raise ToolError("tool_failed", f"The tool {tool.name} failed: {kind}.", reason) from error
+
+
+def person_of(answer: Message, session: ChatSession) -> User:
+    """Return the person for whom the calls of `answer` act: in a shared session who asked for it.
+
+    Raise ToolError when they may not write there any more.
+    """
+    if not session.is_shared or answer.turn is None:
+        return session.owner
+    person = answer.turn.asked_by or session.owner
+    if not ChatSession.objects.continued_by(person).filter(pk=session.pk).exists():
+        message = "The person who asked may not write in this conversation any more: the call was not run."
+        raise ToolError("not_a_member", message, Reason("call.not_a_member"))
+    return person
 
 
 def with_lines(result: ToolResult | PendingCall, lines: list[Reason]) -> ToolResult | PendingCall:

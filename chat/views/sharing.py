@@ -18,7 +18,7 @@ from chat.models import SharedLink
 from chat.transfer import link_copies
 from chat.transfer import share as sharing
 from chat.views import lists, toasts
-from chat.views.own import own_session
+from chat.views.own import managed_session
 from chat.views.toasts import Toast
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
@@ -34,7 +34,9 @@ POLICY = dict.fromkeys(("default-src", "base-uri", "form-action", "frame-ancesto
 @require_http_methods(["GET", "POST"])
 def share(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show the form and the existing links (GET), or create a link, whose address is shown once (POST)."""
-    session = own_session(request.user, session_id)
+    session = managed_session(request.user, session_id)
+    if session.owner_id != request.user.pk:
+        raise Http404
     address = refusal = ""
     if request.method == "POST":
         period = request.POST.get("period", sharing.USUAL)

@@ -250,7 +250,7 @@ def build_plan(space: Space, wanted: LinesToForget, found: conversations.Matches
     made.suggestions = len(list(with_words(space, known)))
     made.proposals = 0 if space.is_private else len(list(proposals.with_words(space, known)))
     if space.is_private:
-        said = ChatSession.objects.visible_to(space.owner).filter(pk__in=found.said_in)
+        said = ChatSession.objects.private_to(space.owner).filter(pk__in=found.said_in)
         made.said_in = list(said.order_by("-active_at"))
     made.names = sorted(row.path for row in about.values() if known.is_in(row.path))
     return made

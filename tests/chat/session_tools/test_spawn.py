@@ -17,7 +17,7 @@ from chat.live.publisher import TurnPublisher
 from chat.models import Agent, ChatSession, Message, SubTask, Turn
 from chat.session_tools import children, ends, limits, results
 from chat.session_tools.spawn import sessions_spawn
-from chat.turns import loop, start
+from chat.turns import loop, start, stopping
 from memory.documents.write import Append, Author, Source, apply
 from oneclaw.demo import scripted as model
 from oneclaw.models import Space
@@ -140,7 +140,7 @@ async def test_stop_ends_the_wait_at_once_and_the_sub_session_too(ada, scripted)
         async with asyncio.timeout(20):
             while not begun.is_set():
                 await asyncio.sleep(0.02)
-            await in_database(transcript.request_stop, ada, talk.session_id, None)
+            await in_database(stopping.request_stop, ada, talk.session_id, None)
             while loop.running_turns:
                 await asyncio.sleep(0.02)
     finally:

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chat', '0031_sessions_of_spaces'),
+        ('chat', '0032_shared_conversations'),
         ('oneclaw', '0013_last_owner'),
     ]
 
