@@ -26,9 +26,7 @@ def viewers_of_session(session: ChatSession) -> list[Viewer]:
 
 def grounds_of_links(session: ChatSession) -> Iterator[Ground]:
     """Yield one ground for all links to copies of the conversation that the same people may open."""
-    links = (
-        session.shared_links.live().select_related("space").order_by("space__name", "created_at")
-    )
+    links = session.shared_links.live().select_related("space").order_by("space__name", "created_at")
     same: dict[tuple[str, str], list[SharedLink]] = {}
     for link in links.defer("snapshot"):
         same.setdefault((link.scope, link.space.name if link.space else ""), []).append(link)

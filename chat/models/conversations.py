@@ -320,9 +320,9 @@ class Message(models.Model):
     # (chat/context/per_message.py); "sent", what of it was sent first (chat/context/view.py); "continued", whether an
     # answer continues one that was cut off; "by", who wrote a message of the role user if not the person: "session",
     # another conversation, "schedule", a scheduled turn, "member", or "copy", another person whose link was copied;
-    # "from", which member wrote it in a shared conversation (chat/conversations/shared/marks.py); "origin", the id of that
-    # conversation, and "hops", how many conversations it has passed since a person's message; "answer_lines", the numbers
-    # of the lines under an answer.
+    # "from", which member wrote it in a shared conversation (chat/conversations/shared/marks.py); "origin", the id of
+    # that conversation, and "hops", how many conversations it has passed since a person's message; "answer_lines", the
+    # numbers of the lines under an answer.
     meta = models.JSONField(default=dict)
     # The words of the text blocks, for search and lists.
     text = models.TextField(blank=True)
