@@ -46,7 +46,7 @@ AUTHOR = frozenset({"author"})
 
 @dataclass
 class Cast:
-    """The people by name, ids of private and shared rows by the name of a URL's parameter, and whose words are whose."""
+    """The people by name, ids of private and shared rows by parameter of a URL, and whose words are whose."""
 
     people: dict[str, User] = field(default_factory=dict)
     private: dict[str, object] = field(default_factory=dict)
@@ -199,7 +199,8 @@ def keep_own(cast: Cast) -> None:
 
 def gone_ids(ids: Mapping[str, object]) -> dict[str, object]:
     """Return ids of the same kinds that nothing has."""
-    return {
+    made = {
         name: uuid.uuid4() if isinstance(value, uuid.UUID) else 2**40 + 7 if isinstance(value, int) else "zz-nothing"
         for name, value in ids.items()
     }
+    return made | {"path": "memory/2001-01-01.md"}
