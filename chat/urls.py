@@ -120,6 +120,7 @@ urlpatterns = [
     path("shared/<int:link_id>/revoke", sharing.revoke, name="revoke"),
     # Public: needs no sign-in.
     path("s/<str:token>", sharing.shared, name="shared"),
+    path("s/<str:token>/copy", sharing.copy, name="copy_shared"),
     path("folders/<int:folder_id>/rename", lists.rename_folder, name="rename_folder"),
     path("folders/<int:folder_id>/delete", lists.delete_folder, name="delete_folder"),
 ]

@@ -25,6 +25,7 @@ api.add_router("", "oneclaw.web.usage_api.router")
 api.add_router("", "chat.api.routes.router")
 api.add_router("", "chat.api.rounds.router")
 api.add_router("", "chat.api.spaces.router")
+api.add_router("", "chat.api.links.router")
 api.add_router("", "chat.api.shared.router")
 if apps.is_installed("memory"):
     urlpatterns.append(path("", include("memory.urls")))

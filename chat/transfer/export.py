@@ -13,6 +13,7 @@ from django.utils import timezone, translation
 from chat import extensions
 from chat.conversations.shared import marks
 from chat.models import ChatSession, Message
+from chat.transfer import link_copies
 from chat.transfer.importing.own import FORMAT, VERSION
 from oneclaw.reasons import Reason
 
@@ -163,6 +164,8 @@ def section(message: Message, session: ChatSession, cards: dict[str, Any]) -> st
     is_relayed = by_person and not message.is_by_person
     if is_relayed:
         name = "Another conversation" if message.origin_id else "By itself"
+        if message.meta["by"] == link_copies.BY_COPY:
+            name = "Another person"
     parts = [f"\n## {name}, {session.owner.local(message.created_at):%Y-%m-%d %H:%M}\n"]
     for block in [{"type": "text", "text": message.text}] if is_relayed else message.content:
         if block["type"] == "text":

@@ -42,7 +42,7 @@ PAGES = {
     "export_markdown": ("get", SEES),
     "export_json": ("get", SEES),
     "session_viewers": ("get", SEES),
-    "move_to_space": ("get", MANAGES),
+    "move_to_space": ("get", ("ada",)),
     "message_details": ("get", SEES),
     "message_raw": ("get", SEES),
     "rename": ("get", MANAGES),
