@@ -21,6 +21,7 @@ from oneclaw.web.at_once import AtOnceMiddleware
 from oneclaw.web.body_limit import BodyLimitMiddleware
 from oneclaw.web.early_refusal import Message, Receive, Send
 from oneclaw.web.origins import SameOriginMiddleware
+from oneclaw.web.retry_after import RetryAfterMiddleware
 from oneclaw.web.sign_in import SignInMiddleware
 
 
@@ -46,7 +47,7 @@ BODY_MAX_BYTES = FORM_MAX_BYTES + MIB_BYTES
 
 application = ProtocolTypeRouter(
     {
-        "http": BodyLimitMiddleware(AtOnceMiddleware(get_asgi_application()), BODY_MAX_BYTES),
+        "http": BodyLimitMiddleware(RetryAfterMiddleware(AtOnceMiddleware(get_asgi_application())), BODY_MAX_BYTES),
         "websocket": SameOriginMiddleware(SignInMiddleware(URLRouter(websocket_urlpatterns))),
         "lifespan": lifespan,
     }

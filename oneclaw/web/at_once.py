@@ -19,7 +19,7 @@ from oneclaw.people.keys import hashed
 from oneclaw.telemetry import metrics
 from oneclaw.web.early_refusal import Application, Message, Receive, Send, refuse
 
-TOO_MANY = gettext_lazy("Too many requests at once. Try again in a moment.")
+TOO_MANY = gettext_lazy("Too many requests. Try again in a moment.")
 # Requests of one sign-in that may wait, and for how long.
 WAITING_MAX_COUNT, WAITING_SECONDS = 60, 10.0
 RETRY_AFTER_SECONDS = 2

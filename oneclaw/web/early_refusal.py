@@ -19,11 +19,11 @@ async def refuse(
     scope: Message, send: Send, status: int, code: str, text: StrOrPromise, retry_after: int | None = None
 ) -> None:
     """Send `status` with `code` and the sentence `text`, in the language of the Accept-Language header: the person is
-    not known yet. A browser that opens a page gets the sentence alone."""
+    not known yet. A browser that opens a page, or a part of one, gets the sentence alone."""
     with translation.override(language_of(None, accept_language_of(scope))):
         sentence = str(text)
-    accepted = next((value for name, value in scope["headers"] if name == b"accept"), b"")
-    is_page = b"text/html" in accepted
+    sent = dict(scope["headers"])
+    is_page = b"text/html" in sent.get(b"accept", b"") or b"hx-request" in sent
     body = (sentence if is_page else json.dumps({"code": code, "text": sentence})).encode()
     headers = [
         (b"content-type", b"text/plain; charset=utf-8" if is_page else b"application/json"),
