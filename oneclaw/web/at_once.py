@@ -84,7 +84,7 @@ class Slots:
         return self._running[asker] < self._most_of(asker) and self._running.total() < self._total
 
     def _begin_next(self, asker: str) -> bool:
-        """Begin the first waiting request of `asker`, whose next one is the last in turn; return whether there is one."""
+        """Begin the first waiting request of `asker`, whose next one comes after all others; False when none waits."""
         queue = self._waiting.pop(asker)
         while queue:
             turn = queue.popleft()
