@@ -165,6 +165,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "oneclaw.team.pages.team_pages",
+                "oneclaw.team.settings.banner",
             ],
         },
     },

@@ -57,6 +57,7 @@ STATUS = {
     "too_many_turns": 429,
     "too_many_requests": 429,
     "budget_used_up": 429,
+    "maintenance": 429,
 }
 # The namespace of the ids of sessions that a client_id begins: the same session each time.
 SESSION_NAMESPACE = uuid.UUID("6f1c3c0e-6d0a-4d0c-9f57-0c1a3f4b7d21")

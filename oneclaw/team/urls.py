@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from oneclaw.team import audit, budgets, health, invitations, pages, people, usage
+from oneclaw.team import audit, budgets, health, invitations, pages, people, settings, usage
 
 urlpatterns = [
     path("", pages.first_page, name="team"),
@@ -22,6 +22,9 @@ urlpatterns = [
     path("usage.csv", usage.as_csv, name="team_usage_csv"),
     path("budgets/", budgets.budgets, name="team_budgets"),
     path("budgets/<int:budget_id>/", budgets.budget, name="team_budget"),
+    path("settings/", settings.settings_page, name="team_settings"),
+    path("settings/<str:name>", settings.change_setting, name="change_setting"),
+    path("announcement/dismiss", settings.dismiss, name="dismiss_announcement"),
     path("health/", health.health, name="team_health"),
     path("audit/", audit.audit_page, name="team_audit"),
     path("audit/export.jsonl", audit.audit_export, name="team_audit_export"),

@@ -1,6 +1,7 @@
 """The pages of a team in a browser: an owner makes a budget, signs a person out, and looks at what is behind."""
 
 import pytest
+from allauth.usersessions.models import UserSession
 from playwright.async_api import expect
 
 from oneclaw.models import Group, User
@@ -25,11 +26,14 @@ async def test_an_owner_looks_after_the_team(live, ada):
     await in_database(group.members.create, user=ada)
     async with open_page(live, ada) as adas, open_page(live, owner) as page:
         await adas.goto("/")
+        [cookie] = [each for each in await adas.context.cookies() if each["name"] == "sessionid"]
+        device = {"user": ada, "ip": "192.0.2.1", "user_agent": "Firefox Linux", "session_key": cookie["value"]}
+        await in_database(UserSession.objects.create, **device)
         await page.goto("/team/budgets/")
         await page.get_by_label("Person").fill("ada@example.org")
         await page.get_by_label("US dollars").fill("20")
         await page.get_by_role("button", name="Make the budget").click()
-        await expect(page.get_by_text("0 of 20 US dollars")).to_be_visible()
+        await expect(page.get_by_text("0.00 of 20.00 US dollars")).to_be_visible()
         await looks_well(page)
         await page.get_by_role("link", name="ada@example.org, Month").click()
         await looks_well(page)
@@ -47,6 +51,18 @@ async def test_an_owner_looks_after_the_team(live, ada):
         await page.get_by_role("navigation", name="Team").get_by_role("link", name="Health").click()
         await expect(page.get_by_text("Start a worker")).to_be_visible()
         await looks_well(page)
+        await page.get_by_role("navigation", name="Team").get_by_role("link", name="Settings").click()
+        await page.get_by_role("textbox", name="Announcement").fill("Tea at four.")
+        await page.get_by_role("button", name="Save: Announcement").click()
+        await expect(page.get_by_role("form", name="Announcement")).to_contain_text("Tea at four.")
+        await page.get_by_role("textbox", name="Maintenance").fill("New disks until three.")
+        await page.get_by_role("button", name="Save: Maintenance").click()
+        await looks_well(page)
+        await page.goto("/")
+        await looks_well(page)
+        await page.get_by_role("button", name="Dismiss").click()
+        await expect(page.get_by_text("New disks until three.")).to_be_visible()
+        await expect(page.get_by_text("Tea at four.")).to_be_hidden()
 
 
 async def looks_well(page):
@@ -59,6 +75,6 @@ async def looks_well(page):
 
 
 async def shot(page):
-    import itertools, os
+
     shot.n = getattr(shot, "n", 0) + 1
     await page.screenshot(path=f"/tmp/team18-{shot.n}.png")
