@@ -71,10 +71,3 @@ async def looks_well(page):
         await page.set_viewport_size(size)
         assert await fits(page)
         assert not await violations_in_both_schemes(page)
-        await shot(page)
-
-
-async def shot(page):
-
-    shot.n = getattr(shot, "n", 0) + 1
-    await page.screenshot(path=f"/tmp/team18-{shot.n}.png")
