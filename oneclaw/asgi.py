@@ -17,11 +17,11 @@ from chat.session_tools import relay
 from chat.turns import loop
 from oneclaw import llm
 from oneclaw.telemetry import tracing
-from oneclaw.web.at_once import AtOnceMiddleware
 from oneclaw.web.body_limit import BodyLimitMiddleware
-from oneclaw.web.early_refusal import Message, Receive, Send
+from oneclaw.web.limits.at_once import AtOnceMiddleware
+from oneclaw.web.limits.early_refusal import Message, Receive, Send
+from oneclaw.web.limits.retry_after import RetryAfterMiddleware
 from oneclaw.web.origins import SameOriginMiddleware
-from oneclaw.web.retry_after import RetryAfterMiddleware
 from oneclaw.web.sign_in import SignInMiddleware
 
 

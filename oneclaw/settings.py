@@ -124,7 +124,7 @@ INSTALLED_APPS = [
 
 # The last one is sync only, so Django runs all but the first in one thread: a middleware need not be async.
 MIDDLEWARE = [
-    "oneclaw.web.at_once.free_middleware",
+    "oneclaw.web.limits.at_once.free_middleware",
     "oneclaw.telemetry.ids.request_id_middleware",
     "oneclaw.ops.metrics.metrics_middleware",
     "oneclaw.telemetry.tracing.span_middleware",

@@ -41,7 +41,7 @@ from oneclaw.models import User
 from oneclaw.text import validated_text
 from oneclaw.threads import in_database
 from oneclaw.web.api import PAGE_DEFAULT_ROWS, PAGE_MAX_ROWS, ApiError, Key, KeyedRequest, responses
-from oneclaw.web.at_once import give_back_slot
+from oneclaw.web.limits.at_once import give_back_slot
 from oneclaw.web.pagination import aware_moment, decode_cursor, encode_cursor
 
 router = Router(tags=["conversations"])

@@ -102,5 +102,11 @@ def saved(request: SignedInRequest, form: LimitsForm) -> None:
 def recorded(actor: User, budget: Budget, **more: bool) -> None:
     """Record what `budget` is now, as a setting that `actor` has changed."""
     limits = {"dollars": f"{budget.max_cost or 0:.2f}", "tokens": budget.max_tokens or ""}
-    details = {"budget": budget.pk, "period": budget.period, "group": budget.group_id or "", **limits, **more}
+    details: dict[str, Any] = {
+        "budget": budget.pk,
+        "period": budget.period,
+        "group": budget.group_id or "",
+        **limits,
+        **more,
+    }
     record(AuditKind.SETTING_CHANGED, actor=actor, person=budget.user, **details)

@@ -23,7 +23,7 @@ BEHIND = dt.timedelta(minutes=10)
 INVARIANTS_LATE = dt.timedelta(days=2)
 # Events are linked every five seconds.
 UNLINKED_MAX_EVENTS = 100
-VIOLATIONS_SHOWN = 20
+VIOLATIONS_MAX_COUNT = 20
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def health(request: SignedInRequest) -> HttpResponse:
     context = {
         "checks": [worker(), migrations(), invariants(run, now), audit_log(), collector()],
         "jobs": [(each, is_behind) for each, is_behind in jobs if each.due or each.failed],
-        "violations": run.violations[:VIOLATIONS_SHOWN] if run else [],
+        "violations": run.violations[:VIOLATIONS_MAX_COUNT] if run else [],
     }
     return render(request, "team/health.html", context)
 

@@ -5,7 +5,7 @@ import asyncio
 
 from django.utils.translation import gettext_lazy
 
-from oneclaw.web.early_refusal import Application, Message, Receive, Send, refuse
+from oneclaw.web.limits.early_refusal import Application, Message, Receive, Send, refuse
 
 TOO_LARGE = gettext_lazy("This request is too large.")
 TOO_SLOW = gettext_lazy("This request arrived too slowly. Try again.")

@@ -8,8 +8,8 @@ import aiohttp
 import pytest
 
 from oneclaw.demo import scripted as model
-from oneclaw.web import at_once
-from oneclaw.web.at_once import AtOnceMiddleware
+from oneclaw.web.limits import at_once
+from oneclaw.web.limits.at_once import AtOnceMiddleware
 
 ADA, STRANGER = b"sessionid=ada", b"sessionid=stranger"
 

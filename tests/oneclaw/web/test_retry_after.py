@@ -2,8 +2,8 @@
 
 import pytest
 
-from oneclaw.web import retry_after
-from oneclaw.web.retry_after import RetryAfterMiddleware
+from oneclaw.web.limits import retry_after
+from oneclaw.web.limits.retry_after import RetryAfterMiddleware
 
 
 class Clock:

@@ -1,8 +1,8 @@
 """Limit how many requests are answered at once: of each sign-in, and of all, so that one person leaves threads and
 connections to others. Further requests wait in a queue that takes one of each sign-in in turn.
 
-Who asks is told by a hash of the cookie, of the key, or by the address: the database is not asked, because each request
-takes a connection from its pool.
+Askers are recognised by a hash of the cookie or key, or by their address. The database is not asked, because each
+request takes a connection from its pool.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from oneclaw.people.keys import hashed
 from oneclaw.telemetry import metrics
-from oneclaw.web.early_refusal import Application, Message, Receive, Send, refuse
+from oneclaw.web.limits.early_refusal import Application, Message, Receive, Send, refuse
 
 TOO_MANY = gettext_lazy("Too many requests. Try again in a moment.")
 # Requests of one sign-in that may wait, and for how long.

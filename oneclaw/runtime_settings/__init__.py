@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -129,7 +130,7 @@ def change(actor: User, name: str, new: str) -> None:
         return
     RuntimeSetting.objects.update_or_create(name=name, defaults={"value": new, "changed_by": actor})
     # The audit log has no text that a person wrote.
-    words = {"before": before, "now": new} if declared.choices else {"now": "set" if new else "none"}
+    words: dict[str, Any] = {"before": before, "now": new} if declared.choices else {"now": "set" if new else "none"}
     record(AuditKind.SETTING_CHANGED, actor=actor, setting=name, **words)
     transaction.on_commit(partial(forget))
 

@@ -4,8 +4,8 @@ out each time that it is too early takes most of the work of the request itself.
 import math
 import time
 
-from oneclaw.web.at_once import TOO_MANY, asker_of
-from oneclaw.web.early_refusal import Application, Message, Receive, Send, refuse
+from oneclaw.web.limits.at_once import TOO_MANY, asker_of
+from oneclaw.web.limits.early_refusal import Application, Message, Receive, Send, refuse
 
 # Refusals that are remembered; beyond, those that have ended are dropped, and then all.
 REFUSALS_MAX_COUNT = 10_000
