@@ -126,6 +126,7 @@ INSTALLED_APPS = [
 
 # The last one is sync only, so Django runs all but the first in one thread: a middleware need not be async.
 MIDDLEWARE = [
+    "oneclaw.web.limits.at_once.free_middleware",
     "oneclaw.telemetry.ids.request_id_middleware",
     "oneclaw.ops.metrics.metrics_middleware",
     "oneclaw.telemetry.tracing.span_middleware",
@@ -166,6 +167,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "oneclaw.team.pages.team_pages",
+                "oneclaw.team.settings.banner",
             ],
         },
     },
