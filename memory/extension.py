@@ -22,14 +22,14 @@ from memory.prompt import message_context, recall, scheduled
 from memory.prompt.items import NAME
 from memory.provenance import details, used
 from memory.skills import offering
-from memory.tools import reading, save_memory, skill_read
+from memory.tools import library, reading, save_memory, skill_read
 from memory.views import inbox, palette
 from memory.walk import card
 
 MEMORY = Extension(
     name=NAME,
     reading=reading_once,
-    tools=(save_memory.SAVE, reading.SEARCH, reading.GET, skill_read.READ),
+    tools=(save_memory.SAVE, reading.SEARCH, reading.GET, skill_read.READ, library.SEARCH, library.GET),
     prompt_sections=(
         PromptSection("memory", 200, recall.workspace_section, recall.workspace_items),
         PromptSection("skills", 250, offering.skills_section, offering.skill_items),

@@ -16,6 +16,7 @@ from memory.documents.write import content_at
 from memory.files import disk
 from memory.files.folders import folder_of
 from memory.files.merge_base import is_imported
+from memory.library import checks as library_checks
 from memory.models import Flush, MemoryDocument
 from memory.policy.switches import Switch, was_off
 from memory.policy.tombstones import of_space
@@ -303,4 +304,7 @@ INVARIANTS = [
     Invariant("a suggestion waits until it is answered", violations_by_query(SUGGESTIONS_WAIT)),
     Invariant("the index is of what was said", violations_by_query(TRANSCRIPTS)),
     Invariant("a conversation that writes no memory has none", violations_by_query(MODES_KEPT)),
+    Invariant("a file of a library is searched in one version", violations_by_query(library_checks.INDEXES)),
+    Invariant("the newest read version of a file is searched", violations_by_query(library_checks.NEWEST_READ)),
+    Invariant("a version of a file has its bytes", library_checks.find_missing_files),
 ]

@@ -1,5 +1,6 @@
 """Define the tasks of memory. They take ids, contain no logic, and are idempotent."""
 
+import uuid
 from collections.abc import Sequence
 
 from celery import shared_task
@@ -12,7 +13,10 @@ from memory.forgetting import forget
 from memory.index import conversations, vectors
 from memory.index.documents import try_to_index
 from memory.lab import golden
-from memory.models import Comparison, DocumentJob, Flush, MemoryDocument
+from memory.library import files as library_files
+from memory.library import reading as library_reading
+from memory.library import vectors as library_vectors
+from memory.models import Comparison, DocumentJob, FileVersion, Flush, MemoryDocument
 from memory.notes import document_jobs, flush
 from memory.overview import grouping
 from memory.policy.access import read_own_spaces
@@ -24,6 +28,8 @@ from oneclaw.tasks import hint, send
 
 # How many jobs of a kind one sweep enqueues at most: a long queue of hints makes each of them slow.
 SWEEP_MAX_JOBS = 200
+# How many files of libraries one sweep enqueues.
+READING_MAX_CHAINS = 2
 # How many documents one sweep enqueues at most for their index, and as many for their file.
 SWEEP_MAX_DOCUMENTS = 1000
 
@@ -161,6 +167,25 @@ def finish_forgettings() -> None:
 
 
 @shared_task
+def read_library_file(version_id: str) -> None:
+    following = library_reading.run(uuid.UUID(version_id))
+    if following is not None:
+        send(read_library_file, str(following))
+
+
+@shared_task
+def prune_library(space_id: int) -> None:
+    library_vectors.prune(space_id)
+
+
+@shared_task
+def sweep_library() -> None:
+    library_files.sweep()
+    library_reading.rebuild()
+    library_vectors.embed_pending()
+
+
+@shared_task
 def sweep() -> None:
     """Enqueue all jobs that are due by their rows, because a task was lost or a worker died."""
     for session in flush.idle():
@@ -176,6 +201,9 @@ def sweep() -> None:
         send(mirror_document, document_id)
     for comparison_id in Comparison.objects.due_ids(SWEEP_MAX_JOBS):
         send(compare_saved_line, comparison_id)
+    # Each reads what is due after it.
+    for version_id in FileVersion.objects.due_ids(READING_MAX_CHAINS):
+        send(read_library_file, str(version_id))
     imports.delete_expired()
     for index_id in conversations.due():
         send(index_transcript, index_id)

@@ -16,6 +16,8 @@ from memory.views import (
     provenance,
     search,
 )
+from memory.views.library import actions as library_actions
+from memory.views.library import pages as library_pages
 from memory.views.settings import instructions, looks, switches
 from memory.views.skills import changes as skill_changes
 from memory.views.skills import imports as skill_imports
@@ -35,6 +37,11 @@ urlpatterns = [
     path("memory/lab/run", lab.run_questions, name="memory_lab_run"),
     path("memory/lab/<int:question_id>/drop", lab.drop_question, name="memory_lab_drop"),
     path("memory/files", documents.document_list, name="memory_files"),
+    path("memory/documents/", library_pages.library_page, name="library"),
+    path("memory/documents/add", library_actions.add_file, name="library_add"),
+    path("memory/documents/<int:file_id>/", library_pages.file_page, name="library_file"),
+    path("memory/documents/<int:file_id>/remove", library_actions.remove_file, name="library_remove"),
+    path("memory/documents/<int:file_id>/versions/<int:number>", library_pages.download, name="library_version"),
     path("memory/switches", switches.switches_page, name="memory_switches"),
     path("memory/looks", looks.looks_page, name="memory_looks"),
     path("memory/skills/", skill_pages.skill_list, name="memory_skills"),

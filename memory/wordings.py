@@ -99,8 +99,26 @@ OF_SKILLS: Mapping[str, Wording] = {
     "change.skill_deleted": _("Skill deleted"),
 }
 
+# Why a file of a library cannot be read (memory/library/), and what calls of its tools found.
+OF_LIBRARIES: Mapping[str, Wording] = {
+    "library.type": _("Files of this type cannot be read: add a PDF, Word, PowerPoint, Excel, HTML or text file."),
+    "library.locked": _("It is protected by a password: add a copy without one."),
+    "library.corrupt": _("It is damaged."),
+    "library.no_text": _("It has no text. It may consist of scanned pages: add a copy with recognised text."),
+    "library.faulty": _("It could not be read in three attempts."),
+    "library.missing": _("Its content is missing on the server’s disk: add it again."),
+    "library.found_on_page": _("%(text)s · %(name)s, page %(page)s"),
+    "library.found_in_lines": _("%(text)s · %(name)s, line %(line)s"),
+    "library.read": _("Read %(name)s, lines %(first)d–%(last)d"),
+    "library.read_page": _("Read %(name)s, page %(page)d"),
+    "library.no_file": _("There is no such file."),
+    "library.not_read": _("%(name)s is not read yet."),
+    "library.no_page": _("%(name)s has no page %(page)d."),
+}
+
 WORDINGS: Mapping[str, Wording] = {
     **OF_SKILLS,
+    **OF_LIBRARIES,
     # After conversations were deleted.
     "memory.remains": ngettext_lazy(
         "%(number)d line from it stays in memory.", "%(number)d lines from it stay in memory.", "number"

@@ -33,6 +33,8 @@ WORKSPACES = HOME / "workspaces"
 IMPORTS = HOME / "imports"
 # Files that people attach to messages; served only by the view that checks whose they are.
 ATTACHMENTS = HOME / "attachments"
+# Files of libraries, each in the folder of its space; served only by the view that checks who may read it.
+LIBRARY = HOME / "library"
 # Where `manage.py serve` stores its address for other commands.
 ADDRESS_FILE = HOME / "address"
 DEMO_ADDRESS_FILE = HOME / "demo-address"
@@ -351,6 +353,7 @@ CELERY_BEAT_SCHEDULE = {
     "attachments-sweep": {"task": "chat.tasks.sweep_attachments", "schedule": 600.0},
     "purge": {"task": "chat.tasks.purge", "schedule": 3600.0},
     "memory-sweep": {"task": "memory.tasks.sweep", "schedule": 60.0},
+    "library-sweep": {"task": "memory.tasks.sweep_library", "schedule": 300.0},
     "invariants": {"task": "oneclaw.tasks.check_invariants", "schedule": 3600.0},
     "audit-log": {"task": "oneclaw.tasks.link_audit_log", "schedule": 5.0},
     # Asks the model's server once a day.

@@ -27,6 +27,7 @@ api.add_router("", "chat.api.spaces.router")
 if apps.is_installed("memory"):
     urlpatterns.append(path("", include("memory.urls")))
     api.add_router("", "memory.api.routes.router")
+    api.add_router("", "memory.api.library.router")
     api.add_router("", "memory.api.suggestions.router")
     api.add_router("", "memory.api.skills.router")
 api_urls = api.urls

@@ -151,6 +151,7 @@ def own_stage(settings, tmp_path) -> None:
     settings.WORKSPACES = tmp_path / "workspaces"
     settings.IMPORTS = tmp_path / "imports"
     settings.ATTACHMENTS = tmp_path / "attachments"
+    settings.LIBRARY = tmp_path / "library"
     settings.STATIC_ROOT = tmp_path / "collected"
     settings.STATIC_ROOT.mkdir()
     # A test does in a second what a person does in minutes.

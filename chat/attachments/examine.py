@@ -3,31 +3,20 @@
 import base64
 import codecs
 import contextlib
-import json
-import logging
-import os
-import subprocess
-import sys
-import tempfile
 from dataclasses import asdict, dataclass
-from typing import IO, Any
+from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from chat.attachments.bounded import read_in_process
 from chat.attachments.extract import output_max_bytes
 from chat.attachments.slots import NoSlotError, Slots
 from oneclaw.llm.quoting import shortened
 from oneclaw.text import InvalidTextError, file_size, replace_unstorable, validated_text
 
-logger = logging.getLogger(__name__)
-
 # Limit on the extraction of one file, and on the wait for a slot.
 EXTRACT_TIMEOUT_SECONDS = 60
-# The end of stderr that is logged.
-LOGGED_MAX_BYTES = 500
-# The environment variables that the extracting process gets.
-ENVIRONMENT_NAMES = ("PATH", "LD_LIBRARY_PATH", "LANG")
 # Limits how many files this process extracts at the same time.
 _slots = Slots(2)
 
@@ -123,38 +112,17 @@ def text_media_type(name: str) -> str:
 
 def extract_in_process(kind: str, data: bytes) -> dict[str, Any]:
     """Return the fields that the extracting process printed, its texts joined; {"error": "corrupt"} when it failed."""
-    command = [sys.executable, "-s", "-m", "chat.attachments.extract", kind, str(settings.FILE_TEXT)]
-    # Output goes to files, whose size the process limits itself (RLIMIT_FSIZE).
-    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        try:
-            ended = subprocess.run(
-                command,
-                input=data,
-                stdout=stdout,
-                stderr=stderr,
-                timeout=EXTRACT_TIMEOUT_SECONDS,
-                cwd=settings.BASE_DIR,
-                # Without the keys and passwords of this process.
-                env={name: os.environ[name] for name in ENVIRONMENT_NAMES if name in os.environ},
-                check=False,
-            )
-            problem = _end_of(stderr) if ended.returncode else b""
-        except subprocess.TimeoutExpired:
-            problem = b"it took too long"
-        stdout.seek(0)
-        output = stdout.read(output_max_bytes(settings.FILE_TEXT))
-    # A line without a newline is incomplete.
-    first, *others = [json.loads(line) for line in output.splitlines(keepends=True) if line.endswith(b"\n")] or [{}]
-    if problem:
-        logger.info("A file (%s) could not be read to its end: %s", kind, problem.decode(errors="replace"))
+    lines = read_in_process(
+        "chat.attachments.extract",
+        (kind, str(settings.FILE_TEXT)),
+        data,
+        EXTRACT_TIMEOUT_SECONDS,
+        output_max_bytes(settings.FILE_TEXT),
+    )
+    first, *others = lines or [{}]
     if not first:
         return {"error": "corrupt"}
     return first | {"text": "".join(line["text"] for line in others)}
-
-
-def _end_of(stream: IO[bytes]) -> bytes:
-    stream.seek(max(0, stream.seek(0, os.SEEK_END) - LOGGED_MAX_BYTES))
-    return stream.read(LOGGED_MAX_BYTES) or b"it ended without a word"
 
 
 def shortened_to_limit(text: str) -> str:

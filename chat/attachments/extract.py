@@ -207,13 +207,20 @@ def output_max_bytes(max_chars: int) -> int:
     return LINES_MAX_BYTES + 12 * max_chars
 
 
+def limit_process(cpu_seconds: int, output_bytes: int) -> None:
+    """Limit the address space, the processor time and the output of this process."""
+    for limit, most in (
+        (resource.RLIMIT_AS, MEMORY_MAX_BYTES),
+        (resource.RLIMIT_CPU, cpu_seconds),
+        (resource.RLIMIT_FSIZE, output_bytes),
+    ):
+        resource.setrlimit(limit, (most, most))
+
+
 def main() -> None:
     """Read a file from standard input and print what its reader yields."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX_BYTES, MEMORY_MAX_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_MAX_SECONDS, CPU_MAX_SECONDS))
     kind, max_chars = sys.argv[1], int(sys.argv[2])
-    max_bytes = output_max_bytes(max_chars)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, max_bytes))
+    limit_process(CPU_MAX_SECONDS, output_max_bytes(max_chars))
     for line in READERS[kind](sys.stdin.buffer.read(), max_chars):
         print(json.dumps(line), flush=True)
 

@@ -20,7 +20,17 @@ from chat.models import ChatSession
 from memory.documents.diff import Hunk
 from memory.forgetting import conversations
 from memory.forgetting.files import files_with
-from memory.models import DocumentJob, Flush, MemoryChunk, MemoryDocument, MemoryRevision, TextVector, TranscriptChunk
+from memory.library.containing import files_containing
+from memory.models import (
+    DocumentJob,
+    Flush,
+    LibraryFile,
+    MemoryChunk,
+    MemoryDocument,
+    MemoryRevision,
+    TextVector,
+    TranscriptChunk,
+)
 from memory.notes import recent
 from memory.policy.paths import recent_path
 from memory.policy.tombstones import BLANK, LineMatcher, Phrase, of_phrases, of_space, words_of
@@ -89,6 +99,8 @@ class ForgettingPlan:
     # What stays: conversations in which the words were said, and paths of documents with the words in their names.
     said_in: list[ChatSession] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    # Files of the library with the lines in any version; a person decides whether to remove them.
+    library: list[LibraryFile] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
@@ -129,6 +141,7 @@ def plan(space: Space, lines: Iterable[str]) -> ForgettingPlan:
     wanted = LinesToForget.of(lines)
     made = build_plan(space, wanted, find_in_conversations(conversations.sessions_of(space), wanted))
     made.files = files_with(space, wanted.known)
+    made.library = files_containing(space, wanted.known, [phrase.words for phrase in wanted.phrases])
     return made
 
 

@@ -1,5 +1,5 @@
-"""Define the tables of memory: documents, their revisions, the search index, flushes, decisions, suggestions, reviews,
-approvals of skills, feedback, forgettings and the walk of a demo."""
+"""Define the tables of memory: documents, their revisions, the search index, files of libraries, flushes, decisions,
+suggestions, reviews, approvals of skills, feedback, forgettings and the walk of a demo."""
 
 from memory.models.choices import AgentSpace, SwitchChoice
 from memory.models.decisions import Comparison, Decision
@@ -9,6 +9,7 @@ from memory.models.flushes import DocumentJob, Flush
 from memory.models.forgetting import Forgetting, ForgottenLine
 from memory.models.index import DocumentIndex, EmbeddingModel, MemoryChunk, TextVector, TranscriptChunk, TranscriptIndex
 from memory.models.lab import GoldenQuestion, LabRun
+from memory.models.library import FileChunk, FileIndex, FilePage, FileVector, FileVersion, LibraryFile
 from memory.models.overview import DocumentOverview, Topic
 from memory.models.reviews import Review
 from memory.models.skills import SkillApproval

@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
 from chat.models import Agent, ChatSession, MessageQuerySet
-from memory.models import AgentSpace, MemoryDocument
+from memory.models import AgentSpace, LibraryFile, MemoryDocument
 from memory.models.documents import MemoryDocumentQuerySet
 from memory.policy import switches
 from memory.policy.paths import SKILLS, WORKSPACE_FILES, BadPathError, checked_path, is_in_skill, recent_path
@@ -22,6 +22,9 @@ from memory.policy.reading import keep, once
 from memory.policy.switches import Switch
 from oneclaw.locks import hold
 from oneclaw.models import Space, SpaceMember, User
+
+# Whether the library of a space has files.
+HAS_FILES = Exists(LibraryFile.objects.filter(space=OuterRef("pk")))
 
 
 @dataclass(frozen=True)
@@ -128,8 +131,27 @@ def spaces_of(session: ChatSession) -> list[Space]:
     if session.space_id is not None:
         # Former members may not read the space.
         shared = Space.objects.visible_to(session.owner).filter(pk=session.space_id)
-        spaces += shared.exclude(pk=spaces[0].pk)
+        spaces += shared.exclude(pk=spaces[0].pk).annotate(has_files=HAS_FILES)
     return spaces
+
+
+def libraries_of(session: ChatSession) -> list[Space]:
+    """Return those of `spaces_of(session)` whose library has files; an agent's own memory has none."""
+    return once(("libraries", session.pk), lambda: _libraries_of(session))
+
+
+def _libraries_of(session: ChatSession) -> list[Space]:
+    found = [space for space in spaces_of(session) if space.kind != Space.Kind.AGENT]
+    known = {space.pk: vars(space).get("has_files") for space in found}
+    if None in known.values():
+        with_files = Space.objects.filter(pk__in=known).filter(HAS_FILES).values_list("pk", flat=True)
+        known = dict.fromkeys(with_files, True)
+    return [space for space in found if known.get(space.pk)]
+
+
+def may_search_libraries(session: ChatSession) -> bool:
+    """Return whether `session` may search files of libraries, and there are any."""
+    return bool(libraries_of(session))
 
 
 def own_space(session: ChatSession) -> Space:
@@ -167,7 +189,9 @@ def _read_own_spaces(users: Collection[User]) -> dict[int, Space]:
     notes = documents.exclude(path__in=WORKSPACE_FILES).exclude(path__startswith=f"{SKILLS}/")
     spaces = Space.objects.filter(owner__in=users, kind=Space.Kind.OWN)
     found: dict[int, Space] = {}
-    for space in spaces.annotate(choices=ArraySubquery(choices), has_notes=Exists(notes), has_skills=Exists(skills)):
+    for space in spaces.annotate(
+        choices=ArraySubquery(choices), has_notes=Exists(notes), has_skills=Exists(skills), has_files=HAS_FILES
+    ):
         keep(switches.kept_as(space.owner_id), {each["switch"]: each["on"] for each in space.choices})
         found[space.owner_id] = space
     return found

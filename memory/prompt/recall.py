@@ -17,7 +17,14 @@ from memory.files.recent_changes import import_recent_changes
 from memory.index.embeddings.failures import EmbeddingError
 from memory.models import MemoryDocument
 from memory.policy import switches
-from memory.policy.access import Sources, may_read, persons_space, recall_sources_of, spaces_of
+from memory.policy.access import (
+    Sources,
+    may_read,
+    may_search_libraries,
+    persons_space,
+    recall_sources_of,
+    spaces_of,
+)
 from memory.policy.paths import SKILLS, WORKSPACE_FILES
 from memory.policy.same_words import occurs_in
 from memory.prompt import items
@@ -76,13 +83,16 @@ def guidelines_section(session: ChatSession, _: Sequence[ContextItem]) -> str:
 
 
 def prompt_condition(session: ChatSession) -> str:
-    """Return a key of all else that the prompt sections depend on: the person's switches and the agent's tools."""
+    """Return a key of all else that the prompt sections and tools depend on: the person's switches, the agent's tools,
+    and whether there are files to search."""
     # The same statement reads the switches, and whether there are skills (memory/skills/catalogue.py).
     persons_space(session.owner)
     return ",".join(
         [
             *sorted(switches.on_for(session.owner) - {switches.Switch.REVIEWS}),
             *(f"-{name}" for name in sorted(session.agent.tools_off)),
+            # So that a conversation gets the tools with the first file.
+            *(["library"] if may_search_libraries(session) else []),
         ]
     )
 

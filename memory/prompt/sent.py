@@ -15,6 +15,8 @@ from memory.prompt.items import NAME, REMOVED
 # Tools whose results are passages of memory as JSON, and the one whose results are text.
 READING_TOOLS = ("memory_search", "memory_get")
 SKILL_TOOL = "skill_read"
+# Tools whose results are passages of the files of libraries.
+LIBRARY_TOOLS = ("documents_search", "documents_get")
 
 
 def text_sent(session: ChatSession, noted_seq: int | None = None) -> str:

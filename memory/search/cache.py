@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from memory.policy.paths import CURATED
 from memory.text.index_format import Corpus, first_units, unit_count, unpack
 
-# A corpus with fewer chunks is not cached; and how many chunks a process caches in all, about 400 bytes each. The
-# corpus that was searched last stays cached whatever its size.
+# A corpus with fewer chunks is not cached; and how many chunks of a kind of tables a process caches in all, about 400
+# bytes each in memory. The corpus of each kind that was searched last stays cached whatever its size.
 CACHED_MIN_CHUNKS, CACHE_MAX_CHUNKS = 5_000, 300_000
 # Chunks of a large corpus whose vectors are cached too, to relate signs to cosines.
 SAMPLE_CHUNKS = 8_000
 
-# Ids of the spaces, id of the model, and the sources.
-Key = tuple[tuple[int, ...], int, tuple[int | None, ...]]
+# The kind of tables, ids of the spaces, id of the model, and the sources.
+Key = tuple[str, tuple[int, ...], int, tuple[int | None, ...]]
 
 
 @dataclass(frozen=True)
@@ -197,8 +197,10 @@ def store(key: Key, found: SearchData) -> None:
         _cached.pop(key, None)
         if len(found.corpus) >= CACHED_MIN_CHUNKS:
             _cached[key] = found
-        while len(_cached) > 1 and sum(len(one.corpus) for one in _cached.values()) > CACHE_MAX_CHUNKS:
-            _cached.popitem(last=False)
+        # A large library takes no room from memory, which is searched with each message.
+        same = [each for each in _cached if each[0] == key[0]]
+        while len(same) > 1 and sum(len(_cached[each].corpus) for each in same) > CACHE_MAX_CHUNKS:
+            del _cached[same.pop(0)]
 
 
 def discard(key: Key) -> None:

@@ -27,19 +27,16 @@ from memory.search.passage import Line, Passage, Sought, build_passage
 from memory.search.query import ParsedQuestion, without_names
 from memory.search.ranking import LegWeights, Run, ages, passages, score_by_words
 from memory.search.statements import (
-    CHUNKS,
-    COSINES,
-    EXACTLY,
-    HELD,
+    CHANGED,
     HELD_TRANSCRIPTS,
     IDS,
-    LINES,
     NARROW,
     NARROW_MAX_DIMENSIONS,
+    OF_MEMORY,
     OPINIONS,
     SAID_LINES,
-    SAMPLE_VECTORS,
     TRANSCRIPTS,
+    Statements,
 )
 from memory.text.index_format import LAYOUT_VERSION
 from memory.text.languages import LANGUAGE_NAMES
@@ -62,12 +59,22 @@ QUERY_READ_MAX_CHARS = 10_000
 class HybridSearchManager:
     """A hybrid search (words and vectors) of some spaces, restricted to `sources`.
 
-    The caller has checked that the person may read them.
+    The caller has checked that the person may read them. `statements` say which tables are searched; other tables than
+    those of memory have no transcripts. `floor` is how sure it must be that they have anything about a question, by
+    default the setting SEARCH_FLOOR.
     """
 
-    def __init__(self, spaces: Iterable[Space], sources: Sources | None = None):
+    def __init__(
+        self,
+        spaces: Iterable[Space],
+        sources: Sources | None = None,
+        statements: Statements = OF_MEMORY,
+        floor: float | None = None,
+    ):
         self.spaces = sorted({space.pk for space in spaces})
         self.sources = Sources() if sources is None else sources
+        self.statements = statements
+        self.floor = settings.SEARCH_FLOOR if floor is None else floor
 
     def search(
         self,
@@ -81,7 +88,7 @@ class HybridSearchManager:
     ) -> list[Passage]:
         """Return at most `max_results` passages for `query`, best first.
 
-        Nothing is returned unless memory has anything about the question (the setting SEARCH_FLOOR). `min_score` (0 to
+        Nothing is returned unless memory has anything about the question (`floor`). `min_score` (0 to
         1) is the lowest score of a passage, which says how likely it answers: 0 returns all, also unrelated ones, and
         without it passages that are too far below the best one are left out. A blank query finds nothing. `today` is
         the person's own day, from which "yesterday" counts. `slack` is how many points less than its best line a
@@ -143,7 +150,7 @@ class HybridSearchManager:
             settings.MMR,
             fills_talk=fills_talk,
         )
-        won = scored(list(runs), scores.total, scores.evidence, min_score)[:max_results]
+        won = scored(list(runs), scores.total, scores.evidence, min_score, self.floor)[:max_results]
         if missing := [at for at in chunks_of([run for run, _ in won]) if at not in lines]:
             lines |= self._lines(found, missing)[0]
         sought = Sought(
@@ -177,7 +184,7 @@ class HybridSearchManager:
         who asks has said about lines."""
         sources, owner = self.sources, self.sources.transcripts_of
         read = (owner.pk if owner else None, sources.notes, sources.recent, sources.other_transcripts)
-        key = (tuple(self.spaces), asked.model, read)
+        key = (self.statements.name, tuple(self.spaces), asked.model, read)
         known = cached(key)
         parameters: Parameters = self._whose() | {
             "spaces": self.spaces,
@@ -191,14 +198,17 @@ class HybridSearchManager:
             "notes": sources.notes,
             "other_transcripts": sources.other_transcripts,
         }
-        sql = HELD + CHUNKS if owner is None else HELD + HELD_TRANSCRIPTS + CHUNKS + TRANSCRIPTS
+        tables = self.statements
+        sql = tables.held + CHANGED + tables.chunks
+        if owner is not None:
+            sql = tables.held + HELD_TRANSCRIPTS + CHANGED + tables.chunks + TRANSCRIPTS
         sql += IDS if known else ""
         if sources.asked_by is not None:
             parameters["asked_by"] = sources.asked_by.pk
             sql += OPINIONS
         if asked.vector is not None:
             parameters |= {"width": len(asked.vector), "vector": asked.text}
-            sql += COSINES + (NARROW if len(asked.vector) <= NARROW_MAX_DIMENSIONS else "")
+            sql += tables.cosines + (NARROW if len(asked.vector) <= NARROW_MAX_DIMENSIONS else "")
         with connection.cursor() as cursor:
             cursor.execute(sql, parameters)
             rows = cursor.fetchall()
@@ -231,7 +241,9 @@ class HybridSearchManager:
         ):
             return known if found is known else replace(found, sampled=known.sampled)
         with connection.cursor() as cursor:
-            cursor.execute(SAMPLE_VECTORS, [array_literal(keys.tolist()), self.spaces, asked.model, width])
+            cursor.execute(
+                self.statements.sample_vectors, [array_literal(keys.tolist()), self.spaces, asked.model, width]
+            )
             rows = cursor.fetchall()
         by_key = {key: np.array(json.loads(vector), np.float32) for key, vector in rows}
         nothing = np.full(width, np.nan, np.float32)
@@ -251,14 +263,14 @@ class HybridSearchManager:
         indices = np.array(chunks, np.intp)
         documents = found.document_ids[corpus.document[indices]]
         ordinals, text_keys = corpus.ordinal[indices], corpus.chunks["key"][indices]
-        sql = LINES if owner is None else LINES + SAID_LINES
+        sql = self.statements.lines + ("" if owner is None else SAID_LINES)
         parameters = self._whose() | {"spaces": self.spaces}
         for prefix, of_kind in (("", documents > 0), ("said_", documents < 0)):
             parameters[f"{prefix}ids"] = array_literal(abs(documents[of_kind]).tolist())
             parameters[f"{prefix}ordinals"] = array_literal(ordinals[of_kind].tolist())
             parameters[f"{prefix}keys"] = array_literal(text_keys[of_kind].tolist())
         if asked is not None and keys is not None and asked.vector is not None:
-            sql += EXACTLY
+            sql += self.statements.exactly
             parameters |= {"texts": array_literal(keys.tolist()), "vector": asked.text, "model": asked.model}
             parameters["width"] = len(asked.vector)
         with connection.cursor() as cursor:
@@ -299,23 +311,23 @@ class QuestionVector:
 
 
 def scored(
-    runs: Sequence[Run], total: NDArray[np.float64], evidence: Evidence, min_score: float | None
+    runs: Sequence[Run], total: NDArray[np.float64], evidence: Evidence, min_score: float | None, floor: float
 ) -> list[tuple[Run, float]]:
     """Return the runs that are results, best first, each with the probability that it answers, which does not increase.
 
-    `min_score` is as in HybridSearchManager.search.
+    `min_score` and `floor` are as in HybridSearchManager.
     """
     best, mean, deviation = float(total.max()), float(total.mean()), max(float(total.std()), 1e-9)
     found: list[tuple[Run, float]] = []
     lowest = 1.0
-    if min_score != 0 and relatedness(evidence, 0) < settings.SEARCH_FLOOR:
+    if min_score != 0 and relatedness(evidence, 0) < floor:
         return found
     for at, run in enumerate(runs):
         below = best - run.score
         lead = runs[0].score - runs[1].score if at == 0 and len(runs) > 1 else 0.0
         rank = PassageRank(below, (run.score - mean) / deviation, lead, len(total), run.is_filled)
         lowest = min(lowest, probability(evidence, rank))
-        is_result = relatedness(evidence, below) >= settings.SEARCH_FLOOR if min_score is None else lowest >= min_score
+        is_result = relatedness(evidence, below) >= floor if min_score is None else lowest >= min_score
         if not is_result:
             break
         found.append((run, lowest))

@@ -78,6 +78,8 @@ class Passage:
     origin: MessageOrigin | None = None
     # By what it was found, of FOUND_BY.
     found_by: tuple[str, ...] = ()
+    # The page of a file that it is on; 0: none.
+    page: int = 0
 
     @property
     def address(self) -> str:
@@ -106,6 +108,8 @@ class Line(NamedTuple):
     role: str = ""
     at: dt.datetime | None = None
     message_id: int | None = None
+    # The page of a file; 0: none.
+    page: int = 0
 
 
 def build_passage(
@@ -152,4 +156,5 @@ def build_passage(
         day=day,
         origin=origin,
         found_by=sought.ways(text, text_score, cosine, day) if sought else (),
+        page=lines[0].page,
     )

@@ -1,5 +1,7 @@
 """The SQL of a search: one statement for the data to score, and one for the lines of the results."""
 
+from dataclasses import dataclass
+
 # The documents to search, and by negative ids the transcripts: each with a stamp that changes whenever its row does,
 # and with the number of its chunks that are searched.
 HELD = """
@@ -28,15 +30,17 @@ HELD_TRANSCRIPTS = """
        AND session.deleted_at IS NULL AND session.mode = 'agent' AND index.layout = %(layout)s
        AND (own.id IS NOT NULL OR %(other_transcripts)s AND session.id IS DISTINCT FROM %(but_session)s::uuid)
 """
-# The packed chunks of what this process has not cached in its current state. The signs of the vectors only if there are
-# too many chunks for an exact scan.
-CHUNKS = """
+# What this process has not cached in its current state, and whether there are too many chunks for an exact scan: then
+# the signs of the vectors are read.
+CHANGED = """
 ), many AS MATERIALIZED (SELECT coalesce(sum(units), 0) > %(exact)s AS are FROM held),
 changed AS MATERIALIZED (
     SELECT held.id, held.stamp, held.units
       FROM held LEFT JOIN unnest(%(ids)s::bigint[], %(stamps)s::bigint[]) AS kept (id, stamp)
         ON kept.id = held.id AND kept.stamp = held.stamp
      WHERE kept.id IS NULL)
+"""
+CHUNKS = """
 SELECT changed.id, document.path, changed.stamp, changed.units, index.data,
        CASE WHEN (SELECT are FROM many) AND index.embedded_by_id = %(model)s::bigint THEN index.bits END
   FROM changed JOIN memory_documentindex index ON index.document_id = changed.id
@@ -72,7 +76,7 @@ SELECT NULL, 'opinion', text_key, kind::int, question_terms, NULL FROM memory_li
 NARROW, NARROW_MAX_DIMENSIONS = " AND vector_dims(vector) <= 1280", 1280
 LINES = """
 SELECT chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk.heading, chunk.text,
-       0::bigint, '', NULL::timestamptz, 0::bigint
+       0::bigint, '', NULL::timestamptz, 0::bigint, 0
   FROM memory_memorychunk chunk
   JOIN unnest(%(ids)s::bigint[], %(ordinals)s::int[], %(keys)s::bigint[]) AS won (document_id, ordinal, text_key)
  USING (document_id, ordinal, text_key)
@@ -81,7 +85,7 @@ SELECT chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk
 SAID_LINES = """
 UNION ALL
 SELECT -chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, session.title, chunk.text,
-       chunk.seq, chunk.role, chunk.at, message.id
+       chunk.seq, chunk.role, chunk.at, message.id, 0
   FROM memory_transcriptchunk chunk
   JOIN unnest(%(said_ids)s::bigint[], %(said_ordinals)s::int[], %(said_keys)s::bigint[])
     AS won (index_id, ordinal, text_key)
@@ -95,7 +99,7 @@ SELECT -chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, session
 # The exact cosines of some texts, in the same statement as the lines of some chunks.
 EXACTLY = """
 UNION ALL
-SELECT near.text_key, NULL, NULL, NULL, NULL, near.cosine::text, NULL, NULL, NULL, NULL
+SELECT near.text_key, NULL, NULL, NULL, NULL, near.cosine::text, NULL, NULL, NULL, NULL, NULL
   FROM unnest(%(texts)s::bigint[]) AS asked (key) CROSS JOIN LATERAL (
        SELECT text_key, -(vector <#> %(vector)s::halfvec) AS cosine FROM memory_textvector
         WHERE space_id = ANY(%(spaces)s::bigint[]) AND model_id = %(model)s::bigint AND text_key = asked.key
@@ -106,3 +110,56 @@ SELECT DISTINCT ON (text_key) text_key, vector::text FROM memory_textvector
  WHERE text_key = ANY(%s::bigint[]) AND space_id = ANY(%s::bigint[]) AND model_id = %s::bigint
    AND vector_dims(vector) = %s
 """
+
+# The files of libraries, whose chunks and vectors are in tables of their own.
+HELD_FILES = """
+WITH held AS MATERIALIZED (
+    SELECT index.file_id AS id, hashtextextended(index.xmin::text || index.ctid::text, 0) AS stamp, index.units
+      FROM memory_fileindex index
+     WHERE index.space_id = ANY(%(spaces)s::bigint[]) AND index.layout = %(layout)s
+"""
+FILE_CHUNKS = """
+SELECT changed.id, file.name, changed.stamp, changed.units, index.data,
+       CASE WHEN (SELECT are FROM many) AND index.embedded_by_id = %(model)s::bigint THEN index.bits END
+  FROM changed JOIN memory_fileindex index ON index.file_id = changed.id
+  JOIN memory_libraryfile file ON file.id = changed.id
+"""
+FILE_LINES = """
+SELECT chunk.file_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk.heading, chunk.text,
+       0::bigint, '', NULL::timestamptz, 0::bigint, chunk.page
+  FROM memory_filechunk chunk
+  JOIN unnest(%(ids)s::bigint[], %(ordinals)s::int[], %(keys)s::bigint[]) AS won (file_id, ordinal, text_key)
+ USING (file_id, ordinal, text_key)
+ WHERE chunk.space_id = ANY(%(spaces)s::bigint[])
+"""
+
+
+@dataclass(frozen=True)
+class Statements:
+    """The statements that read one kind of tables: those of memory, or those of the files of libraries."""
+
+    name: str
+    held: str
+    chunks: str
+    lines: str
+    vector_table: str
+
+    @property
+    def cosines(self) -> str:
+        """Return the part that reads the cosine of every vector."""
+        return COSINES.replace(MEMORY_VECTORS, self.vector_table)
+
+    @property
+    def exactly(self) -> str:
+        """Return the part that reads the exact cosines of some texts."""
+        return EXACTLY.replace(MEMORY_VECTORS, self.vector_table)
+
+    @property
+    def sample_vectors(self) -> str:
+        """Return the statement that reads the vectors of the sample."""
+        return SAMPLE_VECTORS.replace(MEMORY_VECTORS, self.vector_table)
+
+
+MEMORY_VECTORS = "memory_textvector"
+OF_MEMORY = Statements("memory", HELD, CHUNKS, LINES, MEMORY_VECTORS)
+OF_LIBRARIES = Statements("library", HELD_FILES, FILE_CHUNKS, FILE_LINES, "memory_filevector")

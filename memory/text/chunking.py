@@ -39,9 +39,9 @@ class Chunk:
         return "" if self.is_heading else speaker_of(self.text)
 
 
-def chunks_of(text: str) -> list[Chunk]:
-    """Return the chunks of the Markdown `text`, in its order."""
-    return list(_chunks(text.split("\n")))
+def chunks_of(text: str, joined_max_chars: int = JOINED_LINES_MAX_CHARS) -> list[Chunk]:
+    """Return the chunks of the Markdown `text`, in its order; lines are joined up to `joined_max_chars` characters."""
+    return list(_chunks(text.split("\n"), joined_max_chars))
 
 
 def speaker_of(text: str) -> str:
@@ -63,7 +63,7 @@ def speakers(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(names) if 3 * sum(names.values()) >= len(texts) else frozenset()
 
 
-def _chunks(lines: list[str]) -> Iterator[Chunk]:
+def _chunks(lines: list[str], joined_max_chars: int) -> Iterator[Chunk]:
     headings: dict[int, str] = {}
     section, fence, start = 0, "", 0
     pending: list[str] = []
@@ -101,7 +101,7 @@ def _chunks(lines: list[str]) -> Iterator[Chunk]:
         if not line.strip():
             yield from flushed()
             continue
-        if pending and not _continues(pending, line, bool(fence)):
+        if pending and not _continues(pending, line, bool(fence), joined_max_chars):
             yield from flushed()
         if not pending:
             start = number
@@ -115,14 +115,14 @@ def _heading_text(text: str) -> str:
     return text if bare and not bare[-1].isspace() else bare.rstrip()
 
 
-def _continues(pending: list[str], line: str, in_code: bool) -> bool:
+def _continues(pending: list[str], line: str, in_code: bool, joined_max_chars: int) -> bool:
     """Return whether `line` belongs to the same chunk as the lines `pending`."""
     length = sum(map(len, pending)) + len(line)
     if in_code:
-        return length <= JOINED_LINES_MAX_CHARS
+        return length <= joined_max_chars
     if length > CHUNK_MAX_CHARS or CHUNK_START.match(line):
         return False
-    return length <= JOINED_LINES_MAX_CHARS and not (SENTENCE_END.search(pending[-1]) and SPEAKER.match(pending[0]))
+    return length <= joined_max_chars and not (SENTENCE_END.search(pending[-1]) and SPEAKER.match(pending[0]))
 
 
 def _cut(start: int, lines: list[str], heading: str, section: int) -> Iterator[Chunk]:

@@ -9,7 +9,7 @@ from memory.models import Suggestion
 from memory.policy.imported import imported_through
 from memory.policy.paths import CURATED, CURATED_ALTERNATIVE
 from memory.prompt import items
-from memory.prompt.sent import READING_TOOLS, passages_of, strings_of, texts_of_summary
+from memory.prompt.sent import LIBRARY_TOOLS, READING_TOOLS, passages_of, strings_of, texts_of_summary
 from memory.skills.offering import is_of_skill
 from memory.trust.confirmed import confirmed_text
 from memory.trust.matching import SourceText, TextSources
@@ -123,5 +123,8 @@ def _of_results(message: Message, calls: dict[str, str]) -> Iterator[SourceText]
             for passage in passages_of(block.get("content")):
                 text = str(passage.get("snippet") or passage.get("text") or "")
                 yield from _of_memory(str(passage.get("path", "")), text, str(passage.get("heading") or ""))
+        elif name in LIBRARY_TOOLS:
+            for passage in passages_of(block.get("content")):
+                yield SourceText(Kind.ATTACHMENT, str(passage.get("file", "")), str(passage.get("text", "")))
         elif name not in SAVING_TOOLS:
             yield SourceText(Kind.TOOL, name, "\n".join(strings_of(block.get("content"))))

@@ -31,3 +31,15 @@ FILE_SPACE = environment.whole("ONECLAW_FILE_SPACE", 2000, 1, 10_000_000) * 1024
 FILE_TEXT = environment.whole("ONECLAW_FILE_TEXT", 200_000, 1000, 2_000_000)
 # Whether the model is sent a PDF itself, which Anthropic's models accept, or its text.
 MODEL_READS_PDF = environment.flag("ONECLAW_MODEL_READS_PDF", True)
+
+# Files of the library of a person or a space: bytes of one file, files and bytes of one space, and of one file the
+# pages and characters that are read.
+LIBRARY_FILE_SIZE = environment.whole("ONECLAW_LIBRARY_FILE_SIZE", 50, 1, 200) * 1024 * 1024
+LIBRARY_FILES = environment.whole("ONECLAW_LIBRARY_FILES", 2000, 1, 100_000)
+LIBRARY_SPACE = environment.whole("ONECLAW_LIBRARY_SPACE", 10_000, 1, 10_000_000) * 1024 * 1024
+LIBRARY_PAGES = environment.whole("ONECLAW_LIBRARY_PAGES", 2000, 1, 20_000)
+LIBRARY_TEXT = environment.whole("ONECLAW_LIBRARY_TEXT", 4_000_000, 10_000, 20_000_000)
+# A search in the files of libraries: how sure (0 to 1) it must be that they have anything about the question, and the
+# characters up to which a file is returned whole instead of passages of it.
+LIBRARY_FLOOR = environment.number("ONECLAW_LIBRARY_FLOOR", 0.42, 0, 1)
+LIBRARY_WHOLE = environment.whole("ONECLAW_LIBRARY_WHOLE", 6_000, 0, 18_000)

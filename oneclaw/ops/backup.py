@@ -1,10 +1,12 @@
-"""Write a backup: one file with the database, the attached files and the Markdown files of memory.
+"""Write a backup: one file with the database, the attached files, those of libraries, and the Markdown files of memory.
 
-It may be made while OneClaw runs. The database is dumped from one snapshot. Attached files never change; they are
-copied before the dump and, those that came meanwhile, after it, so that each row of the dump has its file.
+It may be made while OneClaw runs. The database is dumped from one snapshot. Attached files and those of libraries never
+change; they are copied before the dump and, those that came meanwhile, after it, so that each row of the dump has its
+file.
 
-The file is a tar archive: `database.dump` (pg_dump's custom format), `attachments/…`, `workspaces/…`, `secret_key` when
-the data folder has it, and last `manifest.json` with the SHA-256 of every other member and the rows of every table.
+The file is a tar archive: `database.dump` (pg_dump's custom format), `attachments/…`, `library/…`, `workspaces/…`,
+`secret_key` when the data folder has it, and last `manifest.json` with the SHA-256 of every other member and the rows
+of every table.
 """
 
 import datetime as dt
@@ -33,7 +35,8 @@ from oneclaw.postgres import embedded
 FORMAT_NUMBER = 1
 MANIFEST, DATABASE, SECRET_KEY = "manifest.json", "database.dump", "secret_key"
 # The folders of the data folder that are part of a backup.
-FOLDERS = {"attachments": "ATTACHMENTS", "workspaces": "WORKSPACES"}
+FOLDERS = {"attachments": "ATTACHMENTS", "library": "LIBRARY", "workspaces": "WORKSPACES"}
+UNCHANGING = ("attachments", "library")
 # Only the account that made it may read it: it has everything, and the secret key.
 BACKUP_MODE_BITS = 0o600
 
@@ -69,9 +72,12 @@ def write_backup(target: Path) -> Manifest:
     draft = target.with_name(f".{target.name}.partial")
     try:
         with _private(draft) as stream, tarfile.open(fileobj=stream, mode="w") as archive:
-            _add_folder(archive, manifest, "attachments")
+            # Before the dump and after it: these files never change, and each row has its file.
+            for name in UNCHANGING:
+                _add_folder(archive, manifest, name)
             _add_database(archive, manifest, target.parent)
-            _add_folder(archive, manifest, "attachments")
+            for name in UNCHANGING:
+                _add_folder(archive, manifest, name)
             _add_folder(archive, manifest, "workspaces")
             key = settings.HOME / SECRET_KEY
             if key.is_file():

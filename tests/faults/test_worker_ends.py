@@ -2,11 +2,13 @@
 
 import time
 import uuid
+from pathlib import Path
 
 import pytest
 
 from oneclaw.demo.replies import answer
-from tests.faults.site import Site, something
+from tests import files
+from tests.faults.site import ADA, Site, something
 from tests.stage import until
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(180)]
@@ -120,3 +122,21 @@ def flushes(site: Site, *sessions: str) -> list[str]:
 def lock(connection, session: str) -> None:
     """Hold what a flush of this session needs."""
     connection.execute("SELECT 1 FROM chat_chatsession WHERE id = %s FOR NO KEY UPDATE", [session])
+
+
+@pytest.mark.parametrize("site", ["embedded"], indirect=True)
+def test_killed_while_it_reads_a_file_another_worker_reads_it_once(site: Site, tmp_path: Path):
+    plan = tmp_path / f"{uuid.uuid4().hex}.pdf"
+    plan.write_bytes(files.pdf(*(f"Page {number} has a sentence. " * 20 for number in range(600))))
+    status = "SELECT version.status, pages FROM memory_fileversion version JOIN memory_libraryfile file"
+    status += f" ON file.id = file_id WHERE name = '{plan.name}'"
+    site.commands.run("library", "add", str(plan), "--user", ADA)
+    until(lambda: site.rows(status)[0][0] == "running", 20, "it is being read")
+    site.strike("worker")
+    assert site.rows(status)[0][0] == "running"
+    with site.house.database() as connection:
+        connection.execute("UPDATE memory_fileversion SET lease_until = now() WHERE status = 'running'")
+    site.back("worker")
+    site.sweep("memory")
+    until(lambda: site.rows(status) == [("done", 600)], 60, "it is read")
+    # The invariants, which the fixture checks, say that its chunks are there once.

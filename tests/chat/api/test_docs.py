@@ -5,6 +5,9 @@ import re
 import shlex
 from urllib.parse import urlencode
 
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
+
 from oneclaw.demo import scripted as model
 from oneclaw.people import keys
 from oneclaw.threads import in_database
@@ -22,7 +25,7 @@ def request_of(command):
     words = iter(shlex.split(command)[1:])
     method, address, headers, body, query = "", "", {}, None, ""
     for word in words:
-        if word in ("-X", "-H", "-d", "--data-urlencode"):
+        if word in ("-X", "-H", "-d", "-F", "--data-urlencode"):
             value = next(words)
         if word == "-X":
             method = value
@@ -31,6 +34,9 @@ def request_of(command):
             headers[name] = content
         elif word == "-d":
             body = value
+        elif word == "-F":
+            name, _, file = value.partition("=@")
+            body = encode_multipart(BOUNDARY, {name: SimpleUploadedFile(file, (ROOT / file).read_bytes())})
         elif word == "--data-urlencode":
             query = "?" + urlencode([tuple(value.split("=", 1))])
         elif word != "-G":
@@ -64,9 +70,8 @@ async def test_every_command_works_and_says_what_is_shown(transactional_db, asyn
             for name, value in known.items():
                 command = command.replace(name, value)
             method, address, headers, body = request_of(command)
-            response = await async_client.generic(
-                method, address, body or "", content_type="application/json", headers=headers
-            )
+            media_type = MULTIPART_CONTENT if isinstance(body, bytes) else "application/json"
+            response = await async_client.generic(method, address, body or "", content_type=media_type, headers=headers)
             assert response.status_code in (200, 202, 204), (command, response.content)
             told = json.loads(response.content) if response.content else None
             if "/messages?wait" in address:

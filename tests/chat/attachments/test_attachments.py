@@ -490,7 +490,7 @@ def test_a_copy_of_a_message_keeps_its_files_when_the_first_is_deleted(ada, sign
 
 
 def on_disk(user):
-    return sorted(file.name for file in disk._folder(user.pk).glob("*"))
+    return sorted(file.name for file in disk.folder(user.pk).glob("*"))
 
 
 def test_a_file_can_be_taken_back_until_it_is_sent(signed_in, ada, django_capture_on_commit_callbacks):
@@ -525,7 +525,7 @@ def test_a_sweep_takes_what_was_not_sent_for_a_day_and_what_has_no_row(ada, djan
         disk.write(ada.pk, name, b"x")
     long_ago = time.time() - 7200
     for name in ("rowless", ".draft", str(kept.pk), str(fresh.pk)):
-        os.utime(disk._folder(ada.pk) / name, (long_ago, long_ago))
+        os.utime(disk.folder(ada.pk) / name, (long_ago, long_ago))
     with django_capture_on_commit_callbacks(execute=True):
         assert store.sweep() == 3
     assert set(Attachment.objects.all()) == {fresh, kept}
@@ -553,9 +553,9 @@ def test_the_files_of_a_closed_account_go(ada):
     sent(ada, kept)
     owner_id = ada.pk
     ada.delete()
-    os.utime(disk._folder(owner_id) / str(kept.pk), (0, 0))
+    os.utime(disk.folder(owner_id) / str(kept.pk), (0, 0))
     assert store.sweep() == 1
-    assert not list(disk._folder(owner_id).glob("*"))
+    assert not list(disk.folder(owner_id).glob("*"))
 
 
 def test_a_missing_or_cut_file_is_found_by_the_invariants(ada):

@@ -1,0 +1,121 @@
+"""Extraction of the pages of a file: of a PDF, an office file or an HTML page, for the search in documents.
+
+Runs in a separate process with limits on memory and time, like chat/attachments/extract.py:
+
+    python -m chat.attachments.pages pdf|zip|html MAX_PAGES MAX_CHARS CPU_SECONDS < file > lines of JSON
+
+The first line describes the file: its `kind`, and `pages`, 0 for a file that has none; or it says why it cannot be read
+(`error`: type, locked). Each further line is a page with its number and its text. Any other fault of the file ends the
+process with a traceback; the pages before it count.
+"""
+
+import json
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from io import BytesIO
+from typing import Any
+
+from chat.attachments.extract import BODY, WordText, limit_process
+from chat.attachments.sheets import WORKBOOK, sheets
+from chat.attachments.slides import PRESENTATION, slides
+from chat.attachments.web_pages import text_of_page
+
+# The output apart from the text: the frame of each page's line.
+FRAME_MAX_BYTES = 200
+# The share of the processor time after which no further page of a PDF is read.
+PDF_SHARE = 0.8
+
+Line = dict[str, Any]
+
+
+def pdf_pages(data: bytes, max_chars: int, seconds: float) -> Iterator[Line]:
+    """Yield the number of pages of the PDF `data`, and the text of each; a page that cannot be read is empty."""
+    from pypdf import PdfReader
+    from pypdf.errors import DependencyError
+
+    deadline = time.monotonic() + PDF_SHARE * seconds
+    reader = PdfReader(BytesIO(data))
+    try:
+        is_open = not reader.is_encrypted or bool(reader.decrypt(""))
+    except DependencyError:
+        is_open = False
+    if not is_open:
+        yield {"error": "locked"}
+        return
+    yield {"kind": "pdf", "pages": len(reader.pages)}
+    for number, page in enumerate(reader.pages, 1):
+        if time.monotonic() > deadline:
+            return
+        try:
+            text = page.extract_text()
+        except Exception:  # noqa: BLE001
+            # One broken page of many: pypdf raises whatever its bytes lead to.
+            text = ""
+        yield {"page": number, "text": text.strip()[: max_chars + 1]}
+
+
+def office_pages(data: bytes, max_chars: int, seconds: float) -> Iterator[Line]:
+    """Yield what kind of office file `data` is, and its text: whole for Word, by slides, or by sheets."""
+    with zipfile.ZipFile(BytesIO(data)) as archive:
+        names = set(archive.namelist())
+        if BODY in names:
+            yield {"kind": "docx", "pages": 0}
+            with archive.open(BODY) as stream:
+                word = WordText(max_chars)
+                word.read(stream.read)
+            texts = iter(["".join(word.parts)])
+        elif PRESENTATION in names:
+            yield {"kind": "pptx", "pages": sum(_is_slide(name) for name in names)}
+            texts = slides(archive)
+        elif WORKBOOK in names:
+            yield {"kind": "xlsx", "pages": sum(_is_sheet(name) for name in names)}
+            texts = sheets(archive)
+        else:
+            yield {"error": "type"}
+            return
+        for number, text in enumerate(texts, 1):
+            yield {"page": number, "text": text[: max_chars + 1]}
+
+
+def html_pages(data: bytes, max_chars: int, seconds: float) -> Iterator[Line]:
+    """Yield the text of the HTML page `data`."""
+    yield {"kind": "html", "pages": 0}
+    yield {"page": 1, "text": text_of_page(data)[: max_chars + 1]}
+
+
+def _is_slide(name: str) -> bool:
+    return name.startswith("ppt/slides/slide") and name.endswith(".xml")
+
+
+def _is_sheet(name: str) -> bool:
+    return name.startswith("xl/worksheets/sheet") and name.endswith(".xml")
+
+
+READERS = {"pdf": pdf_pages, "zip": office_pages, "html": html_pages}
+
+
+def output_max_bytes(max_pages: int, max_chars: int) -> int:
+    """Return the limit of the output: up to 12 bytes of JSON for each character, and the frames of the lines."""
+    return 12 * max_chars + FRAME_MAX_BYTES * (max_pages + 2)
+
+
+def main() -> None:
+    """Read a file from standard input and print its pages, up to the limits."""
+    kind, (max_pages, max_chars, seconds) = sys.argv[1], map(int, sys.argv[2:5])
+    limit_process(seconds, output_max_bytes(max_pages, max_chars))
+    left = max_chars
+    for line in READERS[kind](sys.stdin.buffer.read(), max_chars, seconds):
+        if line.get("page", 0) > max_pages:
+            break
+        if "text" in line:
+            line["text"] = line["text"][:left]
+            left -= len(line["text"])
+        print(json.dumps(line), flush=True)
+        if left <= 0:
+            break
+
+
+if __name__ == "__main__":
+    main()

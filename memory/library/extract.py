@@ -1,0 +1,102 @@
+"""Read the pages of a file: a text at once, all else in a process with limits (chat/attachments/pages.py)."""
+
+import codecs
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from chat.attachments.bounded import read_in_process
+from chat.attachments.examine import BYTE_ORDER_MARKS, kind_of
+from chat.attachments.pages import output_max_bytes
+from oneclaw.text import replace_unstorable
+
+# Limits of the process: processor time, and the time that may pass on a busy machine.
+CPU_MAX_SECONDS, TIMEOUT_SECONDS = 180, 300
+HTML_START = re.compile(rb"\s*(?:<!--.{0,1000}?-->\s*)?<(?:!doctype html|html)[\s>]", re.IGNORECASE | re.DOTALL)
+HTML_SUFFIXES = (".html", ".htm", ".xhtml")
+# A text has next to none of these bytes.
+CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+CONTROLS_MAX_SHARE = 0.01
+
+
+class LibraryFileUnreadableError(Exception):
+    """The file cannot be read. `code` is that of a wording library.… (memory/wordings.py)."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class ReadFile:
+    """What was read of a file: its kind, the number of its pages (0: it has none), the texts, and whether the limits
+    left some of it out."""
+
+    kind: str
+    pages: int
+    texts: list[str]
+    is_cut: bool = False
+
+
+def read_file(name: str, data: bytes, progress: Callable[[int], None]) -> ReadFile:
+    """Return the texts of the pages of the file `data`. `progress` is called with the number of pages read so far.
+
+    Raise LibraryFileUnreadableError with one of the codes type, locked, corrupt, no_text.
+    """
+    found = kind_of(data)
+    if found == "image":
+        raise LibraryFileUnreadableError("type")
+    if found == "text":
+        is_page = name.lower().endswith(HTML_SUFFIXES) or HTML_START.match(data[:2000])
+        read = _in_process("html", data, progress) if is_page else _of_text(data)
+    else:
+        read = _in_process("zip" if found == "docx" else "pdf", data, progress)
+    if not any(text.strip() for text in read.texts):
+        raise LibraryFileUnreadableError("no_text")
+    return read
+
+
+def _of_text(data: bytes) -> ReadFile:
+    text = _decoded(data)
+    kept = _plain(text[: settings.LIBRARY_TEXT])
+    return ReadFile("text", 0, [kept], len(text) > settings.LIBRARY_TEXT)
+
+
+def _decoded(data: bytes) -> str:
+    mark = next((encoding for mark, encoding in BYTE_ORDER_MARKS if data.startswith(mark)), None)
+    if mark is None and len(CONTROLS.findall(data[:100_000])) > CONTROLS_MAX_SHARE * min(len(data), 100_000):
+        raise LibraryFileUnreadableError("type")
+    try:
+        return data.decode(mark or codecs.lookup("utf-8").name)
+    except UnicodeDecodeError:
+        # What Windows programs write without saying so.
+        return data.decode("cp1252", "replace")
+
+
+def _in_process(reader: str, data: bytes, progress: Callable[[int], None]) -> ReadFile:
+    pages, characters = settings.LIBRARY_PAGES, settings.LIBRARY_TEXT
+    lines = read_in_process(
+        "chat.attachments.pages",
+        (reader, str(pages), str(characters), str(CPU_MAX_SECONDS)),
+        data,
+        TIMEOUT_SECONDS,
+        output_max_bytes(pages, characters),
+        lambda count: progress(max(0, count - 1)),
+    )
+    if not lines:
+        raise LibraryFileUnreadableError("corrupt")
+    first, *others = lines
+    if code := first.get("error"):
+        raise LibraryFileUnreadableError(code)
+    if not others:
+        raise LibraryFileUnreadableError("corrupt")
+    texts = [_plain(line["text"]) for line in others]
+    is_cut = len(texts) < (first["pages"] or 1) or sum(len(line["text"]) for line in others) >= characters
+    return ReadFile(first["kind"], first["pages"], texts, is_cut)
+
+
+def _plain(text: str) -> str:
+    """Return `text` as it is stored and counted in lines."""
+    return replace_unstorable(text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")).strip("\n")

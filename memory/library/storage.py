@@ -1,0 +1,8 @@
+"""The stored files of libraries: LIBRARY/<space>/<version>. No other module opens them, and no web server does."""
+
+from oneclaw.files.stored import StoredFiles
+
+_files = StoredFiles("LIBRARY")
+
+write, read, size, remove = _files.write, _files.read, _files.size, _files.remove
+folder, stored_files = _files.folder, _files.stored

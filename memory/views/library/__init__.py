@@ -1,0 +1,1 @@
+"""Serve the library: the files of a person or a space."""
