@@ -12,6 +12,7 @@ from django.utils import timezone, translation
 
 from chat import extensions
 from chat.models import ChatSession, Message
+from chat.rendering import citations
 from chat.transfer.importing.own import FORMAT, VERSION
 from oneclaw.reasons import Reason
 
@@ -137,13 +138,19 @@ def section(message: Message, session: ChatSession, cards: dict[str, Any]) -> st
     if is_relayed:
         name = "Another conversation" if message.origin_id else "By itself"
     parts = [f"\n## {name}, {session.owner.local(message.created_at):%Y-%m-%d %H:%M}\n"]
-    for block in [{"type": "text", "text": message.text}] if is_relayed else message.content:
+    marks = citations.Marks(message.meta.get(citations.SOURCES_KEY) or {}, None)
+    content = [{"type": "text", "text": message.text}] if is_relayed else message.content
+    for block in content if by_person else citations.marked_texts(content):
         if block["type"] == "text":
-            parts.append(f"\n{block['text']}\n")
+            parts.append(f"\n{block['text'] if by_person else marks.as_footnotes(block['text'], message.seq)}\n")
         elif block["type"] == "attachment":
             parts.append(f"\n*Attached: {one_line(block.get('name', ''))}*\n")
         elif block["type"] == "tool_use":
-            parts.append(f"\n{tool_line(block, cards.get(block['id'], {}))}\n")
+            parts.append(f"\n{tool_line(dict(block), cards.get(block['id'], {}))}\n")
+    with translation.override("en"):
+        notes = [f"[^{message.seq}-{number}]: {one_line(title)}\n" for number, title in marks.titles.items()]
+    if notes:
+        parts.append("\n" + "".join(notes))
     if not by_person and message.status != Message.Status.COMPLETE:
         reason = message.turn.error if message.turn else None
         error = reason.in_english if reason else ""

@@ -179,13 +179,15 @@ def recalled_text(recalled: Sequence[ContextItem]) -> str:
         return "\n\n".join(item["text"] for item in recalled)
     passages = [quoted("recalled", shown(item), **location_of(item)) for item in recalled]
     context = {"passages": passages, "are_said": any(is_of_conversation(item) for item in recalled)}
+    context["mark"] = next((item["mark"] for item in recalled if "mark" in item), "")
     return get_template("recalled.txt", using="prompts").render(context).strip()
 
 
 def location_of(item: ContextItem) -> dict[str, str]:
     """Return the location of a passage as the attributes of its quotation."""
     first, last = item["lines"]
-    attributes = {"file": item["path"], "lines": f"{first}-{last}"}
+    attributes = {"mark": item["mark"]} if "mark" in item else {}
+    attributes |= {"file": item["path"], "lines": f"{first}-{last}"}
     if "heading" in item:
         attributes["heading"] = re.sub(r'[<>"]', "", item["heading"])[:120]
     return attributes

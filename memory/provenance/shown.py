@@ -15,7 +15,8 @@ from django.utils.translation import gettext as _
 
 from chat.models import ChatSession, Message
 from memory.index.transcripts import TRANSCRIPT_PATH
-from memory.models import LineFeedback, MemoryChunk, MemoryDocument, MemoryRevision, TranscriptChunk
+from memory.library.search import page_address
+from memory.models import LibraryFile, LineFeedback, MemoryChunk, MemoryDocument, MemoryRevision, TranscriptChunk
 from memory.notes.coverage import DAILY_LOG_PATH
 from memory.overview.entries import entries_of
 from memory.policy.access import own_space, spaces_of
@@ -56,7 +57,10 @@ def shown_memories(used: Iterable[UsedMemory], session: ChatSession, user: User)
     spaces = spaces_of(session)
     shown = [ShownMemory(each, readable(each.text)) for each in used]
     documents = _documents(spaces, {each.memory.path for each in shown})
+    _find_files([each for each in shown if each.memory.file_id], user)
     for each in shown:
+        if each.memory.file_id:
+            continue
         if each.memory.is_of_conversation:
             _find_said(each, session)
         else:
@@ -92,6 +96,23 @@ def _documents(spaces: Sequence[Space], paths: Collection[str]) -> dict[str, lis
     for row in sorted(rows, key=lambda row: order[row.space_id]):
         found.setdefault(row.path, []).append(row)
     return found
+
+
+def _find_files(shown: Sequence[ShownMemory], user: User) -> None:
+    """Say of which page or lines these passages of files are."""
+    ids = {each.memory.file_id for each in shown}
+    there = set(LibraryFile.objects.visible_to(user).filter(pk__in=ids).values_list("pk", flat=True)) if ids else set()
+    for each in shown:
+        memory, (first, last) = each.memory, each.memory.lines
+        place = {"name": memory.title, "page": memory.page, "first": first, "last": last}
+        if memory.page:
+            each.source = _("%(name)s, page %(page)d") % place
+        elif memory.is_whole:
+            each.source = memory.title
+        else:
+            each.source = _("%(name)s, lines %(first)d–%(last)d") % place
+        if memory.file_id in there:
+            each.address = page_address(memory.file_id, memory.page, *((0, 0) if memory.is_whole else (first, last)))
 
 
 def _find_line(shown: ShownMemory, documents: Sequence[MemoryDocument], user: User) -> None:

@@ -16,6 +16,8 @@ from memory.policy.paths import CURATED
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import MessageOrigin, Passage
 from memory.text.terms import terms_of
+from memory.tools import citing
+from memory.tools.citing import CITE_RESULTS
 from memory.tools.saved import first_line
 from oneclaw.reasons import Reason
 
@@ -38,22 +40,24 @@ def memory_search(call: ToolCall) -> ToolResult:
         min_score=call.input.get("min_score"),
         today=call.user.day(),
     )
-    found: list[dict[str, Any]] = [
-        {
-            "path": passage.path,
-            "start_line": passage.start_line,
-            "end_line": passage.end_line,
-            "score": round(passage.score, 3),
-            "snippet": passage.snippet,
-            **conversation_labels(passage.origin),
-        }
-        for passage in passages
-    ]
+    found = [call.with_mark("m", number, result_of(passage)) for number, passage in enumerate(passages, 1)]
     lines = [card_line(query, passage) for passage in passages]
     ways = [{"by": list(passage.found_by), "score": round(passage.score, 3)} for passage in passages]
     summary = Reason("memory.found", {"number": len(found)}) if found else Reason("memory.found_nothing")
     addresses = [passage.address for passage in passages]
     return ToolResult({"results": found}, summary, lines, addresses=addresses, kept={"found": ways})
+
+
+def result_of(passage: Passage) -> dict[str, Any]:
+    """Return `passage` as the model is sent it."""
+    return {
+        "path": passage.path,
+        "start_line": passage.start_line,
+        "end_line": passage.end_line,
+        "score": round(passage.score, 3),
+        "snippet": passage.snippet,
+        **conversation_labels(passage.origin),
+    }
 
 
 def conversation_labels(origin: MessageOrigin | None) -> dict[str, str]:
@@ -126,7 +130,7 @@ SEARCH = Tool(
     "memory_search",
     "Search everything remembered about the person: saved facts, notes of past conversations, and the conversations "
     "themselves (results with the source “conversation”: what was said then, not what holds now). Use it before "
-    "you answer questions about earlier conversations, people, dates, decisions, preferences or plans.",
+    "you answer questions about earlier conversations, people, dates, decisions, preferences or plans. " + CITE_RESULTS,
     {
         "type": "object",
         "properties": {
@@ -140,6 +144,7 @@ SEARCH = Tool(
     offered=may_search,
     about_memory=True,
     whole=True,
+    passages=citing.found_in_memory,
     label=_("Search memory"),
     headings={"running": _("Searching memory …"), "done": _("Searched memory"), "failed": _("Could not search memory")},
     field_labels={"query": _("Question"), "max_results": _("At most"), "min_score": _("Least score")},
