@@ -102,8 +102,8 @@ class Marks:
         return {number: title_of(self._sources[mark]) for mark, number in self._numbers.items()}
 
     def as_footnotes(self, text: str, seq: int) -> str:
-        """Return Markdown with references to footnotes, such as "[^14-1]" of the message with the number `seq`, in place
-        of the marks whose passages were sent."""
+        """Return Markdown with references to footnotes in place of the marks whose passages were sent: "[^14-1]" is the
+        first one of the message with the number `seq`."""
 
         def shown(found: re.Match[str]) -> str:
             marks = re.findall(MARK, found[1])

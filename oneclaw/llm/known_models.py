@@ -1,7 +1,7 @@
 """What the provider's documentation says about each of its models. Pure.
 
-From the pages "Models overview", "Thinking", "Effort", "Compaction", "Search results" and the models' own pages (October
-2026). Assumed:
+From the pages "Models overview", "Thinking", "Effort", "Compaction", "Search results" and the models' own pages
+(October 2026). Assumed:
 the older tokenizer has 4 characters a token in scripts with words, and the one since Claude 4.7 has 3.1 (the pages say
 "about 30 % more tokens"); Claude 3 is treated like 3.5 except for its shorter answers; the Mythos models are like the
 Fable models of the same number; models that are newer than the list of "Search results" cite as well.
