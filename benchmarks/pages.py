@@ -2,6 +2,7 @@
 
     python benchmarks/pages.py sessions [--times 100]        time to first byte and queries, by length and by list
     python benchmarks/pages.py memory [--times 100]          the pages of a memory with many entries and days
+    python benchmarks/pages.py spaces [--times 100]          the pages of a space with many members and conversations
     python benchmarks/pages.py search [--messages 1000000]   search over the messages of 200 people
     python benchmarks/pages.py sent                          what a browser is sent, compressed
     python benchmarks/pages.py stream [--blocks 100]         the main thread of a browser while an answer streams
@@ -40,13 +41,15 @@ LENGTHS = (50, 200, 2000)
 LISTED, PEOPLE, WORDS = 10_000, 200, 40
 # The memory of one person: entries of MEMORY.md, the changes that wrote them, and days with notes.
 ENTRIES, CHANGES, DAYS = 5_000, 100, 300
+# Members of the space with LISTED conversations.
+MEMBERS = 100
 # A delta each 20 ms; the upstream begins a paragraph with every 40th.
 PACE, DELTAS_OF_A_BLOCK = 0.02, 40
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["sessions", "memory", "search", "sent", "stream"])
+    parser.add_argument("what", choices=["sessions", "memory", "spaces", "search", "sent", "stream"])
     parser.add_argument("--times", type=int, default=100, help="requests of each page, or questions")
     parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--blocks", type=int, default=100)
@@ -62,6 +65,8 @@ def main() -> None:
             sent(stack)
         elif chosen.what == "memory":
             remembered(stack, chosen.times)
+        elif chosen.what == "spaces":
+            shared(stack, chosen.times)
         else:
             sessions(stack, chosen.times)
 
@@ -145,6 +150,45 @@ def remembered(stack: contextlib.ExitStack, times: int) -> None:
         "its files": (web, "/memory/files", user),
         "memory a day ago": (web, f"/memory/past?day={user.day() - timedelta(days=1)}", user),
     }
+    compared(pages, web, times)
+
+
+def shared(stack: contextlib.ExitStack, times: int) -> None:
+    web, floor = house(stack)
+    from django.db import connection
+    from django.utils import timezone
+
+    from chat.models import ChatSession, default_agent
+    from oneclaw.models import SpaceMember, User
+    from oneclaw.spaces import lifecycle
+
+    people = [User.objects.create_user(f"member{n}@example.org") for n in range(MEMBERS)]
+    space = lifecycle.create(people[0], lifecycle.checked_draft("Engine room"))
+    SpaceMember.objects.bulk_create(SpaceMember(space=space, user=user, role="editor") for user in people[1:])
+    agent, now = default_agent(), timezone.now()
+    # Half of them are private to their authors.
+    ChatSession.objects.bulk_create(
+        ChatSession(
+            key=f"agent:oneclaw:user:{people[n % MEMBERS].pk}:{uuid.uuid4()}",
+            owner=people[n % MEMBERS],
+            agent=agent,
+            space=space,
+            shared_at=now if n % 2 else None,
+            title=f"About the matter {n}",
+            last_seq=2,
+            read_seq=2,
+            active_at=now - timedelta(hours=2 * n),
+        )
+        for n in range(LISTED)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE")
+    pages = {"an empty view": (floor, "/", people[0])}
+    for role, user in (("an owner", people[0]), ("an editor", people[1])):
+        pages[f"{LISTED:,} conversations, {role}"] = (web, f"/spaces/{space.pk}/", user)
+        pages[f"{MEMBERS} members, {role}"] = (web, f"/spaces/{space.pk}/members", user)
+    pages["who can see it"] = (web, f"/spaces/{space.pk}/viewers", people[1])
+    pages["the list of spaces"] = (web, "/spaces/", people[1])
     compared(pages, web, times)
 
 

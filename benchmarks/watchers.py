@@ -65,6 +65,12 @@ async def ask(
     sent = time.time()
     text = f"Go on, {deltas} deltas."
     await socket.send_json({"type": "send", "client_id": str(uuid.uuid4()), "session": session, "text": text})
+    return await follow(socket, sent, watched)
+
+
+async def follow(socket: aiohttp.ClientWebSocketResponse, sent: float, watched: Watched | None = None) -> Watched:
+    """Return how the next answer came on this socket, of a message that was sent at this time."""
+    watched = watched or Watched()
     async for message in socket:
         now = time.time()
         frame = json.loads(message.data)

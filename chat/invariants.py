@@ -143,6 +143,7 @@ ONE_SESSION = """
                   attachment.id, attachment.session_id, message.id, message.session_id)
     FROM chat_attachment attachment JOIN chat_message message ON message.id = attachment.message_id
     WHERE attachment.session_id IS DISTINCT FROM message.session_id
+        AND (attachment.session_id IS NOT NULL OR message.author_id IS NULL)
 """
 
 # When another version is shown, the shown branch is found by following `parent_id`.
@@ -176,17 +177,12 @@ ONE_OWNER = """
     UNION ALL
     SELECT format('person %%s was last in session %%s of person %%s', presence.user_id, session.id, session.owner_id)
     FROM chat_presence presence JOIN chat_chatsession session ON session.id = presence.session_id
-    WHERE session.owner_id <> presence.user_id
+    WHERE session.owner_id <> presence.user_id AND session.shared_at IS NULL AND session.shared_seq = 0
     UNION ALL
     SELECT format('attachment %%s of person %%s was sent in session %%s of person %%s',
                   attachment.id, attachment.owner_id, session.id, session.owner_id)
     FROM chat_attachment attachment JOIN chat_chatsession session ON session.id = attachment.session_id
     WHERE session.owner_id <> attachment.owner_id
-    UNION ALL
-    SELECT format('the own space %%s of person %%s has person %%s as a member',
-                  space.id, space.owner_id, member.user_id)
-    FROM oneclaw_space space JOIN oneclaw_spacemember member ON member.space_id = space.id
-    WHERE space.kind IN ('own', 'agent') AND member.user_id <> space.owner_id
 """
 
 SUB_TASKS_END = """
@@ -204,7 +200,7 @@ NAMED_FILES_ARE_THERE = """
     CROSS JOIN LATERAL jsonb_path_query(message.content, '$[*] ? (@.type == "attachment")') AS reference
     WHERE message.role = 'user' AND message.content @> '[{"type": "attachment"}]' AND NOT EXISTS (
         SELECT FROM chat_attachment
-        WHERE id = (reference ->> 'id')::uuid AND owner_id = session.owner_id
+        WHERE id = (reference ->> 'id')::uuid AND owner_id IN (session.owner_id, message.author_id)
     )
 """
 

@@ -23,6 +23,9 @@ day_changed = Signal()
 turn_finished = Signal()
 # Another branch is shown, with nothing new said: `session`. Sent by chat/conversations/branches.py.
 branch_shown = Signal()
+# The session was shared with the members of its space, or is private again: `session`. `user` is who began it. Sent by
+# chat/conversations/shared/share.py.
+session_shared = Signal()
 # A conversation was imported from a file: `session`. Sent by chat/transfer/importing/create.py inside the transaction
 # that stores it, so that it becomes visible together with what a receiver writes; a receiver that raises rolls it back.
 session_imported = Signal()

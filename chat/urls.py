@@ -21,6 +21,7 @@ from chat.views import (
 from chat.views.channels import page as channels
 from chat.views.schedules import actions as schedule_actions
 from chat.views.schedules import pages as schedule_pages
+from chat.views.shared import dialog as share_dialog
 from chat.views.spaces import changes as space_changes
 from chat.views.spaces import members as space_members
 from chat.views.spaces import moving as space_moving
@@ -57,6 +58,8 @@ urlpatterns = [
     path("c/<uuid:session_id>/export.json", exports.export, {"kind": "json"}, name="export_json"),
     path("c/<uuid:session_id>/share", sharing.share, name="share"),
     path("c/<uuid:session_id>/unshare", sharing.unshare, name="unshare"),
+    path("c/<uuid:session_id>/share-with", share_dialog.share_with_space, name="share_with_space"),
+    path("c/<uuid:session_id>/make-private", share_dialog.make_private, name="make_private"),
     path("c/<uuid:session_id>/read", lists.read, name="read"),
     path("commands", prompts.command_list, name="commands"),
     path("prompts/", prompts.prompt_list, name="prompts"),
@@ -90,6 +93,7 @@ urlpatterns = [
     path("spaces/<int:space_id>/leave", space_members.leave, name="leave_space"),
     path("c/<uuid:session_id>/space", space_moving.move, name="move_to_space"),
     path("c/<uuid:session_id>/viewers", space_moving.session_viewers, name="session_viewers"),
+    path("files/<uuid:attachment_id>/viewers", space_moving.file_viewers, name="file_viewers"),
     path("sub-sessions/<int:task_id>/stop", stopping.stop, name="stop_sub_session"),
     path("messages/<int:message_id>/sources/<str:mark>", messages.source, name="message_source"),
     path("messages/<int:message_id>/details", messages.details, name="message_details"),

@@ -31,6 +31,7 @@ WORDINGS: Mapping[str, Wording] = {
     "call.arguments_changed": _("A rule of this server changed the arguments (%(names)s)."),
     "call.result_changed": _("A rule of this server changed the result (%(names)s)."),
     "call.result_withheld": _("A check of this server failed (%(name)s), so the result was withheld."),
+    "call.not_a_member": _("Who asked may not write in this conversation any more, so nothing was done."),
     "call.failed": _("The tool %(name)s failed (%(error)s)."),
     # Why a turn was refused before its first request.
     "turn.refused_by_rule": _("A rule of this server refused this message: %(sentence)s"),
@@ -97,6 +98,8 @@ WORDINGS: Mapping[str, Wording] = {
     # Why a sub-session failed.
     "turn.tokens_used_up": _("The sub-sessions of this answer have used the %(tokens)s tokens that they may use."),
     # After an action on conversations, folders or links.
+    "conversation.shared": _("Shared with %(space)s."),
+    "conversation.private": _("The conversation is private again."),
     "conversation.busy": _("An answer is still running. Wait for it, or stop it."),
     "conversation.read_only": _("You can read this conversation, and not write in it. Fork it to go on from here."),
     "conversation.not_last": _(

@@ -34,7 +34,8 @@ from playwright.async_api import Page
 from chat.conversations import agents, transcript
 from chat.conversations.keys import Sender
 from chat.library import saved_prompts
-from chat.models import IdentityLink, ResetChoice, SharedLink, Turn
+from chat.library.spaces import move
+from chat.models import ChatSession, IdentityLink, ResetChoice, SharedLink, Turn
 from chat.routes import deliver
 from chat.schedules import beat as beats
 from chat.schedules import changes, planning
@@ -51,6 +52,8 @@ from oneclaw.demo import model as demo
 from oneclaw.demo.scripted import ScriptedModel, answer, key_refused, text, tool_use
 from oneclaw.llm import Block
 from oneclaw.models import Space, User
+from oneclaw.spaces import lifecycle as spaces
+from oneclaw.spaces import members
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, LiveServer, open_page
 
@@ -169,6 +172,7 @@ async def main(folder: Path, chosen: list[str]) -> None:
             await ask(page, "Does the sofa fit between the doors?")
             attachments = page.url
             await in_database(arrange, ada)
+            space = await in_database(work_together, ada)
         for scheme in ("light", "dark"):
             async with open_page(live, color_scheme=scheme) as page:
                 await take(page, folder, "sign-in", scheme, "/accounts/login/")
@@ -191,6 +195,8 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await take(page, folder, "lab", scheme, "/memory/lab?q=Where+does+my+sister+live%3F")
                 await take(page, folder, "settings", scheme, "/settings/")
                 await take(page, folder, "agents", scheme, "/agents")
+                await take(page, folder, "space", scheme, f"/spaces/{space.pk}/")
+                await take(page, folder, "space-members", scheme, f"/spaces/{space.pk}/members")
                 await page.goto(attachments)
                 await page.get_by_label("Attach files", exact=True).set_input_files(plan)
                 await page.locator(".chip[data-state=ready] img").wait_for()
@@ -217,6 +223,8 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await take(page, folder, "phone-past", scheme, f"/memory/past?day={days_ago(25)}")
                 await take(page, folder, "phone-inbox", scheme, "/memory/inbox/")
                 await take(page, folder, "phone-settings", scheme, "/settings/")
+                await take(page, folder, "phone-space", scheme, f"/spaces/{space.pk}/")
+                await take(page, folder, "phone-space-members", scheme, f"/spaces/{space.pk}/members")
                 await page.goto(attachments)
                 await page.locator("article img").wait_for()
                 await take(page, folder, "phone-attachments", scheme)
@@ -323,6 +331,19 @@ async def take_step(page: Page, words: str) -> None:
     await page.get_by_role("button", name=words).click()
     await ask(page, words)
     await page.locator(".walk [aria-current=step]").get_by_text(step, exact=True).wait_for(state="detached")
+
+
+def work_together(user: User) -> Space:
+    """Make a space with members, and move conversations into it."""
+    about = "What we know of the lighthouse, and who does what until the winter."
+    made = spaces.create(user, spaces.checked_draft("Lighthouse", about, 5, "team"))
+    for name, role in (("Grace Hopper", "editor"), ("Joan Clarke", "editor"), ("Alan Turing", "reader")):
+        email = f"{name.split()[0].lower()}@lighthouse.example.org"
+        User.objects.create_user(email, None, first_name=name)
+        members.add_by_email(made, email, role)
+    for session in ChatSession.objects.visible_to(user).listed().filter(title__in=TITLES):
+        move(user, session.pk, made)
+    return made
 
 
 def days_ago(count: int) -> dt.date:

@@ -24,6 +24,7 @@ from memory.models import (
     Forgetting,
     MemoryDocument,
     MemoryRevision,
+    Proposal,
     Review,
     Suggestion,
 )
@@ -319,6 +320,21 @@ class SuggestionAdmin(ReadOnlyAdmin):
     list_select_related = ["space"]
     search_fields = ["space__owner__email"]
     fields = ["space", "path", "kind", "status", "created_at", "decided_at"]
+    ordering = ["-created_at"]
+
+
+@admin.register(Proposal)
+class ProposalAdmin(ReadOnlyAdmin):
+    """The proposals for shared memories: how many wait, and who decided, without their texts."""
+
+    about = _(
+        "Each row is a line that a member proposed for the memory of a shared space: who proposed it, and who decided."
+    )
+    list_display = ["id", "space", "kind", "state", "author", "decided_by", "created_at", "decided_at"]
+    list_filter = ["state", "kind", "created_at"]
+    list_select_related = ["space", "author", "decided_by"]
+    search_fields = ["space__name", "author__email", "decided_by__email"]
+    fields = ["space", "kind", "state", "author", "decided_by", "created_at", "decided_at"]
     ordering = ["-created_at"]
 
 

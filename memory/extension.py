@@ -28,6 +28,7 @@ from memory.walk import card
 
 MEMORY = Extension(
     name=NAME,
+    for_spaces=True,
     reading=reading_once,
     tools=(save_memory.SAVE, reading.SEARCH, reading.GET, skill_read.READ, library.SEARCH, library.GET),
     prompt_sections=(

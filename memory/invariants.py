@@ -51,7 +51,8 @@ FLUSH_COLUMNS = """
     FROM memory_flush
     WHERE CASE status
         WHEN 'queued' THEN num_nonnulls(after_seq, through_seq, day) > 0
-        WHEN 'done' THEN num_nulls(after_seq, through_seq, day, revision_id) > 0
+        -- The notes are gone with their space.
+        WHEN 'done' THEN num_nulls(after_seq, through_seq, day) > 0 OR revision_id IS NULL AND space_id IS NOT NULL
         ELSE num_nulls(after_seq, through_seq, day) > 0
     END
 """
@@ -147,9 +148,9 @@ ONE_OWNER = """
     FROM memory_flush flush JOIN chat_chatsession session ON session.id = flush.session_id
     WHERE session.owner_id <> flush.owner_id
     UNION ALL
-    SELECT format('flush %%s of person %%s writes into space %%s of person %%s',
+    SELECT format('flush %%s of person %%s writes into the private space %%s of person %%s',
                   flush.id, flush.owner_id, space.id, space.owner_id)
-    FROM memory_flush flush JOIN oneclaw_space space ON space.id = flush.space_id
+    FROM memory_flush flush JOIN oneclaw_space space ON space.id = flush.space_id AND space.kind IN ('own', 'agent')
     WHERE space.owner_id <> flush.owner_id
     UNION ALL
     SELECT format('revision %%s of the private space %%s of person %%s comes from message %%s of person %%s',
@@ -164,13 +165,30 @@ ONE_OWNER = """
                   index.id, index.owner_id, session.id, session.owner_id, space.id, space.owner_id)
     FROM memory_transcriptindex index JOIN chat_chatsession session ON session.id = index.session_id
     JOIN oneclaw_space space ON space.id = index.space_id
-    WHERE session.owner_id <> index.owner_id OR space.owner_id <> index.owner_id
+    WHERE session.owner_id <> index.owner_id
+        OR space.kind IN ('own', 'agent') AND space.owner_id <> index.owner_id
     UNION ALL
     SELECT format('suggestion %%s for space %%s of person %%s comes from session %%s of person %%s',
                   suggestion.id, space.id, space.owner_id, session.id, session.owner_id)
-    FROM memory_suggestion suggestion JOIN oneclaw_space space ON space.id = suggestion.space_id
+    FROM memory_suggestion suggestion
+    JOIN oneclaw_space space ON space.id = suggestion.space_id AND space.kind IN ('own', 'agent')
     JOIN chat_chatsession session ON session.id = suggestion.session_id
     WHERE session.owner_id <> space.owner_id
+"""
+
+# A proposal is for a shared space, and nobody approves a line of their own.
+OF_SPACES = """
+    SELECT format('proposal %%s is for the private space %%s', proposal.id, space.id)
+    FROM memory_proposal proposal
+    JOIN oneclaw_space space ON space.id = proposal.space_id AND space.kind IN ('own', 'agent')
+    UNION ALL
+    SELECT format('proposal %%s for space %%s made revision %%s of space %%s',
+                  proposal.id, proposal.space_id, revision.id, revision.space_id)
+    FROM memory_proposal proposal JOIN memory_memoryrevision revision ON revision.id = proposal.outcome_id
+    WHERE revision.space_id <> proposal.space_id
+    UNION ALL
+    SELECT format('revision %%s was approved by its own author', id)
+    FROM memory_memoryrevision WHERE approved_by_id = author_id
 """
 
 # An answered suggestion keeps a hash alone, and a waiting one is in no document.
@@ -301,6 +319,7 @@ INVARIANTS = [
     Invariant("the index is of the document, or queued", violations_by_query(PROJECTIONS)),
     Invariant("what belongs together is of one space", violations_by_query(ONE_SPACE)),
     Invariant("memory is of one person", violations_by_query(ONE_OWNER)),
+    Invariant("a proposal is for a shared space, and approved by another person", violations_by_query(OF_SPACES)),
     Invariant("a suggestion waits until it is answered", violations_by_query(SUGGESTIONS_WAIT)),
     Invariant("the index is of what was said", violations_by_query(TRANSCRIPTS)),
     Invariant("a conversation that writes no memory has none", violations_by_query(MODES_KEPT)),

@@ -13,6 +13,7 @@ from chat.signals import (
     day_changed,
     session_deleted,
     session_imported,
+    session_shared,
     session_switched,
     sessions_ended,
     turn_finished,
@@ -29,6 +30,7 @@ from memory.tasks import (
     forget_transcript,
     index_after_turn,
     index_branch,
+    move_transcript,
     remember_soon,
 )
 from oneclaw.models import User
@@ -78,6 +80,11 @@ def when_deleted(session: ChatSession, **_: Any) -> None:
 @receiver(session_imported)
 def when_imported(session: ChatSession, **_: Any) -> None:
     cover_imported(session)
+
+
+@receiver(session_shared)
+def when_shared(session: ChatSession, **_: Any) -> None:
+    move_transcript(session)
 
 
 @receiver(branch_shown)

@@ -81,6 +81,13 @@ def forget_transcript(session: ChatSession) -> None:
     hint(prune_vectors, conversations.forget(session))
 
 
+def move_transcript(session: ChatSession) -> None:
+    """Delete the index of a session that was shared or made private now, and enqueue what follows: its index in the
+    space to which it belongs, and the deletion of the vectors in the other."""
+    hint(prune_vectors, conversations.moved(session))
+    hint(index_transcript, conversations.request(session))
+
+
 def keep_last_messages(sessions: Sequence[ChatSession]) -> None:
     """Enqueue the documents with the last messages of `sessions`, on commit."""
     through = ChatSession.objects.filter(pk__in=[session.pk for session in sessions]).last_complete_seqs()

@@ -23,6 +23,7 @@ from memory.views.skills import changes as skill_changes
 from memory.views.skills import imports as skill_imports
 from memory.views.skills import pages as skill_pages
 from memory.views.spaces import pages as space_pages
+from memory.views.spaces import proposals
 from memory.walk import card
 
 urlpatterns = [
@@ -66,11 +67,14 @@ urlpatterns = [
     path("memory/<int:document_id>/entries/<int:line>", entries.change_entry, name="memory_entry"),
     path("memory/<int:document_id>/entries/<int:line>/row", entries.entry_row, name="memory_entry_row"),
     path("memory/<int:document_id>/entries/<int:line>/confirm", entries.confirm_entry, name="memory_entry_confirm"),
+    path("memory/<int:document_id>/entries/<int:line>/propose", entries.propose_entry, name="memory_entry_propose"),
     path("memory/<int:document_id>/entries/<int:line>/forget", entries.forget_entry, name="memory_entry_forget"),
     path("memory/<int:document_id>/versions/<int:number>", past.version_page, name="memory_version"),
     path("memory/<int:document_id>/put-back", past.put_back, name="memory_put_back"),
     path("memory/<int:document_id>/gone", changes.file_missing, name="memory_gone"),
     path("memory/inbox/", inbox.inbox, name="memory_inbox"),
+    path("memory/propose", proposals.propose, name="memory_propose"),
+    path("memory/proposals/<int:proposal_id>", proposals.answer, name="memory_proposal"),
     path("memory/suggestions/<int:suggestion_id>", inbox.answer_suggestion, name="memory_suggestion"),
     path("memory/decisions/<int:decision_id>/take-out", decisions.take_out_secret, name="memory_take_out"),
     path("memory/reviews/<int:review_id>", inbox.answer_review, name="memory_review"),

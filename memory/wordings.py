@@ -38,6 +38,21 @@ def came_from(params: Mapping[str, Any]) -> str:
     return str(CAME_FROM[params["kind"]]) % {"name": params["name"]}
 
 
+# How a line was proposed to a space (memory/models/proposals.py).
+PROPOSED_HOW = {
+    "saved": _("Proposed from a saved line."),
+    "line": _("Proposed from a line of a member’s memory."),
+    "written": _("Proposed on the page of the memory."),
+    "assistant": _("Proposed by the assistant in a shared conversation."),
+    "api": _("Proposed by a program."),
+}
+
+
+def proposed_how(params: Mapping[str, Any]) -> str:
+    """Return the sentence about how a line was proposed; `params` has the kind of the proposal."""
+    return str(PROPOSED_HOW[params["kind"]])
+
+
 def found_in_notes(params: Mapping[str, Any]) -> str:
     """Return a search result in a daily log; `params` are its text and day."""
     day = date_format(dt.date.fromisoformat(params["day"]))
@@ -151,6 +166,7 @@ WORDINGS: Mapping[str, Wording] = {
     "change.forgotten": _("Lines were forgotten"),
     "change.saved": _("Saved in a conversation"),
     "change.accepted": came_from,
+    "change.proposed": proposed_how,
     "change.no_longer_true": _("Deleted because it is no longer true"),
     "change.kept_new": _("Kept the new of two lines that contradicted each other"),
     "change.kept_old": _("Kept the old of two lines that contradicted each other"),
@@ -165,6 +181,10 @@ WORDINGS: Mapping[str, Wording] = {
     # The outcome of a tool call, on its card.
     "memory.waits": came_from,
     "memory.declined": _("You have declined this before."),
+    "memory.proposed": _("Another owner or editor of “%(space)s” decides."),
+    "memory.saved_to_space": _("Saved to the memory of “%(space)s”, which all its members see."),
+    "memory.read_only_space": _("You may read the memory of “%(space)s”, and not change it."),
+    "memory.not_a_member": _("You are not a member of this space any more."),
     "memory.already_known": _("Already in memory: %(path)s"),
     "memory.contradicted": _("Contradicts line %(line)d: %(text)s"),
     "memory.secret_left_out": secret_left_out,
@@ -174,6 +194,7 @@ WORDINGS: Mapping[str, Wording] = {
     "memory.found_in_notes": found_in_notes,
     "memory.found_in_conversation": found_in_conversation,
     "memory.found_in_file": _("%(text)s · %(path)s"),
+    "memory.found_in_space": _("%(text)s · %(path)s of “%(space)s”"),
     "memory.read": _("Read %(path)s, lines %(first)d–%(last)d"),
     "memory.length": ngettext_lazy("%(path)s has %(count)d line", "%(path)s has %(count)d lines", "count"),
     "memory.missing": _("There is no %(path)s."),
@@ -199,5 +220,8 @@ WORDINGS: Mapping[str, Wording] = {
     "space.goes.lines": ngettext_lazy("%(number)s line in them", "%(number)s lines in them", "number"),
     "space.goes.suggestions": ngettext_lazy(
         "%(number)s text that waits for a yes", "%(number)s texts that wait for a yes", "number"
+    ),
+    "space.goes.proposals": ngettext_lazy(
+        "%(number)s proposal of a member", "%(number)s proposals of members", "number"
     ),
 }

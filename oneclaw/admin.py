@@ -153,10 +153,10 @@ class SpaceAdmin(NoAddAdmin):
     inlines = [MemberInline]
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Save the members, and let one of the owners stand in the row of a shared space."""
+        """Save the members, and set one of the owners in the row of a shared space."""
         super().save_related(request, form, formsets, change)
         if not form.instance.is_private:
-            members.settle_owner(form.instance)
+            members.choose_owner(form.instance)
 
     def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False

@@ -24,11 +24,13 @@ api.add_router("", "oneclaw.web.usage_api.router")
 api.add_router("", "chat.api.routes.router")
 api.add_router("", "chat.api.rounds.router")
 api.add_router("", "chat.api.spaces.router")
+api.add_router("", "chat.api.shared.router")
 if apps.is_installed("memory"):
     urlpatterns.append(path("", include("memory.urls")))
     api.add_router("", "memory.api.routes.router")
     api.add_router("", "memory.api.library.router")
     api.add_router("", "memory.api.suggestions.router")
+    api.add_router("", "memory.api.proposals.router")
     api.add_router("", "memory.api.skills.router")
 api_urls = api.urls
 for pattern in api_urls[0]:

@@ -5,7 +5,7 @@ import uuid
 from ninja import Query, Router
 from ninja.responses import Status
 
-from chat.api.routes import own_session, refusals
+from chat.api.access import own_session, refusals, written_session
 from chat.api.shapes import CompactIn, ContextOut, RoundChange, RoundOut, RoundsOut
 from chat.compaction import changes, planning
 from chat.context.inspection import body_of, next_request
@@ -31,7 +31,7 @@ def context(request: KeyedRequest, session_id: uuid.UUID) -> ContextOut:
 @router.post("/sessions/{uuid:session_id}/compact", response=responses({202: RoundOut}, 404, 409, 422))
 def compact(request: KeyedRequest, session_id: uuid.UUID, asked: CompactIn) -> Status[RoundOut]:
     """Ask for a summary of older messages, which the model reads from your next message on."""
-    session = own_session(request.auth, session_id)
+    session = written_session(request.auth, session_id)
     with refusals():
         try:
             return Status(202, RoundOut.of(planning.ask(session, asked.focus)))
@@ -47,7 +47,8 @@ def round_list(
     limit: int = Query(PAGE_DEFAULT_ROWS, ge=1, le=PAGE_MAX_ROWS),
 ) -> RoundsOut:
     """List the summaries of a conversation, and what was shortened in it, in order."""
-    rounds = own_session(request.auth, session_id).context_rounds.filter(number__gt=after).order_by("number")
+    session = own_session(request.auth, session_id)
+    rounds = session.context_rounds.for_readers(session).filter(number__gt=after).order_by("number")
     found = list(rounds.select_related("through").defer("block", "steps", "text")[: limit + 1])
     more = found[limit - 1].number if len(found) > limit else None
     return RoundsOut(items=[RoundOut.of(each) for each in found[:limit]], next=more)
@@ -73,8 +74,9 @@ def undo_round(request: KeyedRequest, session_id: uuid.UUID, number: int) -> Sta
 
 
 def own_round(request: KeyedRequest, session_id: uuid.UUID, number: int) -> ContextRound:
-    """Return the round of the person's conversation. Raise ApiError when there is none."""
-    found: ContextRound | None = own_session(request.auth, session_id).context_rounds.filter(number=number).first()
+    """Return the round of a conversation that the person may write in. Raise ApiError when there is none."""
+    session = written_session(request.auth, session_id)
+    found: ContextRound | None = session.context_rounds.for_readers(session).filter(number=number).first()
     if found is None:
         raise ApiError(404, "not_found", str(changes.RoundNotFoundError()))
     return found

@@ -1,18 +1,17 @@
 """The routes of the HTTP API for conversations; they call the same code as page and socket."""
 
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Literal
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpResponseBase
 from django.utils.translation import gettext as _
 from ninja import Query, Router
 from ninja.responses import Status
 
+from chat.api.access import managed_session, own_session, refusals, session_out, written_session
 from chat.api.shapes import (
     AgentOut,
     AnswerOut,
@@ -27,15 +26,16 @@ from chat.api.shapes import (
     SessionsOut,
     SessionWithMessages,
 )
-from chat.conversations import lifecycle, model_choice, presence, transcript
+from chat.conversations import lifecycle, model_choice, presence
+from chat.conversations.shared import marks
 from chat.library import organise, spaces, totals
-from chat.live.errors import CLIENT_ERRORS, code_and_sentence, retry_after
 from chat.live.frames import MessageFrameFields, SendFrame, frame_of
-from chat.live.handle import Commanded, Ended, handle
+from chat.live.handle import Commanded, Ended, Queued, handle
 from chat.live.routed import Delivered, handle_routed
 from chat.live.wait import until_answered
-from chat.models import Agent, ChatSession, ChatSessionQuerySet, Message, MessageQuerySet, Turn, default_agent
+from chat.models import Agent, ChatSession, Message, Turn, default_agent, placed
 from chat.transfer.downloads import download_of
+from chat.turns import stopping
 from oneclaw import llm
 from oneclaw.models import User
 from oneclaw.text import validated_text
@@ -45,18 +45,6 @@ from oneclaw.web.pagination import aware_moment, decode_cursor, encode_cursor
 
 router = Router(tags=["conversations"])
 
-# The HTTP status of a protocol error code; 422 for every other one.
-STATUS = {
-    "not_found": 404,
-    "conflict": 409,
-    "busy": 409,
-    "read_only": 409,
-    "other_mode": 409,
-    "other_agent": 409,
-    "too_many_turns": 429,
-    "too_many_requests": 429,
-    "budget_used_up": 429,
-}
 # The namespace of the ids of sessions that a client_id begins: the same session each time.
 SESSION_NAMESPACE = uuid.UUID("6f1c3c0e-6d0a-4d0c-9f57-0c1a3f4b7d21")
 WAIT_MAX_SECONDS = 60
@@ -93,8 +81,8 @@ def session_list(
     limit: int = Query(PAGE_DEFAULT_ROWS, ge=1, le=PAGE_MAX_ROWS),
 ) -> SessionsOut:
     """List your conversations, the last active first: those in the list, or the archived ones; no temporary ones."""
-    own = ChatSession.objects.visible_to(request.auth)
-    found = own.written().exclude(archived_at=None) if archived else own.listed()
+    own = placed(ChatSession.objects.visible_to(request.auth), request.auth).written()
+    found = own.filter(Q(my_archived_at__isnull=not archived))
     if cursor:
         at, pk = decode_cursor(cursor, aware_moment, uuid.UUID)
         found = found.filter(Q(active_at__lt=at) | Q(active_at=at, pk__lt=pk))
@@ -112,6 +100,7 @@ def session(request: KeyedRequest, session_id: uuid.UUID) -> SessionWithMessages
     """Get one conversation with its newest messages. What you read here stays unread on the page."""
     found = own_session(request.auth, session_id)
     newest = list(said(found).order_by("-seq")[: PAGE_DEFAULT_ROWS + 1])
+    marks.mark(newest)
     messages = [MessageOut.of(message) for message in reversed(newest[:PAGE_DEFAULT_ROWS])]
     about = session_out(request.auth, session_id).model_dump()
     return SessionWithMessages(**about, messages=messages, has_earlier=len(newest) > PAGE_DEFAULT_ROWS)
@@ -127,6 +116,7 @@ def message_list(
     """List the shown messages of a conversation, in order."""
     found = list(said(own_session(request.auth, session_id)).filter(seq__gt=after).order_by("seq")[: limit + 1])
     more = found[limit - 1].seq if len(found) > limit else None
+    marks.mark(found)
     return MessagesOut(items=[MessageOut.of(message) for message in found[:limit]], next=more)
 
 
@@ -141,7 +131,9 @@ def change_session(request: KeyedRequest, session_id: uuid.UUID, change: Session
                 409, "temporary", "A temporary conversation is in no list: it can be deleted, or left alone."
             )
         if change.title is not None:
-            lifecycle.rename(found, validated_text(change.title, max_chars=200, name=_("The title")))
+            lifecycle.rename(
+                managed_session(user, session_id), validated_text(change.title, max_chars=200, name=_("The title"))
+            )
         if change.pinned is not None:
             organise.organise(user, [session_id], "pin" if change.pinned else "unpin")
         if change.archived is not None:
@@ -155,7 +147,7 @@ def change_session(request: KeyedRequest, session_id: uuid.UUID, change: Session
 @router.delete("/sessions/{uuid:session_id}", response=responses({204: None}, 404))
 def delete_session(request: KeyedRequest, session_id: uuid.UUID) -> Status[None]:
     """Delete a conversation. /restore brings it back, unless it was temporary."""
-    own_session(request.auth, session_id)
+    managed_session(request.auth, session_id)
     organise.organise(request.auth, [session_id], "delete")
     return Status(204, None)
 
@@ -170,14 +162,14 @@ def restore_session(request: KeyedRequest, session_id: uuid.UUID) -> SessionOut:
 @router.post("/sessions/{uuid:session_id}/stop", response=responses({202: None}, 404))
 def stop(request: KeyedRequest, session_id: uuid.UUID) -> Status[None]:
     """Ask the answer that runs in the conversation to stop; what it has said stays."""
-    transcript.request_stop(request.auth, own_session(request.auth, session_id).pk, None)
+    stopping.request_stop(request.auth, written_session(request.auth, session_id).pk, None)
     return Status(202, None)
 
 
 @router.post("/sessions/{uuid:session_id}/reset", response=responses(ResetOut, 404))
 def reset(request: KeyedRequest, session_id: uuid.UUID) -> ResetOut:
     """End a conversation, as the command /reset does; its route goes on in a new one."""
-    follower = lifecycle.end(own_session(request.auth, session_id), "reset")
+    follower = lifecycle.end(managed_session(request.auth, session_id), "reset")
     return ResetOut(ended=session_id, session=follower.pk if follower else None)
 
 
@@ -222,6 +214,8 @@ async def sent_to_session(user: User, message: MessageIn, client_id: uuid.UUID) 
     outcome = await handle(user, frame_of(SendFrame, **fields))
     if isinstance(outcome, Commanded):
         return Delivered(session_id, notice=str(outcome.reason))
+    if isinstance(outcome, Queued):
+        return Delivered(session_id, notice=_("The message waits for the answer that is running."))
     if isinstance(outcome, Ended):
         return Delivered(outcome.follower_id if outcome.first else session_id, outcome.first, outcome.reason)
     return Delivered(session_id, outcome)
@@ -237,40 +231,9 @@ async def sent_to_route(user: User, message: MessageIn, client_id: uuid.UUID) ->
     return await handle_routed(user, message.route.sender, frame_of(MessageFrameFields, **fields))
 
 
-@contextmanager
-def refusals() -> Iterator[None]:
-    """Refuse with the codes and sentences of the socket."""
-    try:
-        yield
-    except CLIENT_ERRORS as error:
-        code, sentence = code_and_sentence(error)
-        raise ApiError(STATUS.get(code, 422), code, sentence, retry_after(error)) from error
-
-
-def own_session(user: User, session_id: uuid.UUID, *related: str) -> ChatSession:
-    """Return the person's session with its agent and its `related` rows.
-
-    Raise NotFound alike for a deleted, another person's and an unknown one.
-    """
-    return found_or_refused(ChatSession.objects.visible_to(user).select_related("agent", *related), session_id)
-
-
-def session_out(user: User, session_id: uuid.UUID) -> SessionOut:
-    """Return the person's session in the form of the API. Raise NotFound as `own_session`."""
-    found = found_or_refused(totals.with_totals(ChatSession.objects.visible_to(user)), session_id)
-    return SessionOut.all_of([found])[0]
-
-
-def found_or_refused(sessions: ChatSessionQuerySet, session_id: uuid.UUID) -> ChatSession:
-    found = sessions.filter(pk=session_id).first()
-    if found is None:
-        raise ApiError(404, *code_and_sentence(lifecycle.SessionNotFoundError()))
-    return found
-
-
-def said(session: ChatSession) -> MessageQuerySet:
+def said(session: ChatSession) -> QuerySet[Message]:
     """Return the shown messages of a conversation, without the results of tools."""
-    return session.messages.shown().said().select_related("turn").defer("html")
+    return marks.with_shared(session.messages.shown().said().select_related("turn").defer("html"))
 
 
 def answer_of(turn: Turn) -> AnswerOut:

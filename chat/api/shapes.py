@@ -58,13 +58,13 @@ class SessionOut(Schema):
     effort: str = Field(description="How much it thinks and writes; empty: the server's default.")
     pinned: bool
     archived: bool
+    space: int | None = Field(description="The space that it is in, besides your own.")
+    shared: bool = Field(description="Whether the members of the space see it; its editors continue it.")
     ended: bool
     last_seq: int = Field(description="The place of its newest message.")
     tokens: SessionTokensOut
     rounds: int = Field(description="How often the model was sent a summary or shortened results in place of messages.")
     route: RouteOut | None = Field(description="Null for a conversation that was begun on the page.")
-    space: int | None = Field(description="The shared space that it is in.")
-    shared: bool = Field(description="Whether it is shared with the members of that space; else it is private.")
     parent: uuid.UUID | None = Field(description="The conversation that it was forked from, or that began it.")
     created_at: dt.datetime
     active_at: dt.datetime
@@ -85,15 +85,15 @@ class SessionOut(Schema):
             agent=session.agent.slug,
             model=model_choice.model_of(session),
             effort=model_choice.effort_of(session),
-            pinned=session.pinned_at is not None,
-            archived=session.archived_at is not None,
+            pinned=vars(session)["my_pinned_at"] is not None,
+            archived=vars(session)["my_archived_at"] is not None,
+            space=session.space_id,
+            shared=session.is_shared,
             ended=session.ended_at is not None,
             last_seq=session.last_seq,
             tokens=session_tokens(tokens),
             rounds=vars(session)["rounds_made"],
             route=RouteOut.of(session),
-            space=session.space_id,
-            shared=session.shared_at is not None,
             parent=session.parent_id,
             created_at=session.created_at,
             active_at=session.active_at,
@@ -134,6 +134,7 @@ class MessageOut(Schema):
     seq: int = Field(description="Its place in the conversation.")
     role: str = Field(description="user or assistant.")
     text: str
+    author: str = Field(description="In a shared conversation, the name of the member who wrote it; else empty.")
     by: str = Field(description="session or schedule when another conversation or a schedule wrote it; else empty.")
     status: str = Field(description="running, complete, stopped, interrupted or failed.")
     model: str = Field(description="Which model wrote it; empty for yours.")
@@ -151,6 +152,7 @@ class MessageOut(Schema):
             id=str(message.pk),
             seq=message.seq,
             role=message.role,
+            author=message.shown_author.name if message.shown_author else "",
             by=message.meta.get("by", ""),
             text=message.text,
             status=message.status,

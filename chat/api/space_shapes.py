@@ -13,7 +13,7 @@ Role = Literal["owner", "editor", "reader"]
 Kind = Literal["project", "team"]
 
 
-class SpaceOut(Schema):
+class SharedSpaceOut(Schema):
     """A shared space of yours."""
 
     id: int
@@ -27,7 +27,7 @@ class SpaceOut(Schema):
     since: dt.datetime = Field(description="Since when you are in it.")
 
     @classmethod
-    def of(cls, held: SpaceRole) -> "SpaceOut":
+    def of(cls, held: SpaceRole) -> "SharedSpaceOut":
         """Return the schema of the space of a role."""
         space = held.space
         return cls(

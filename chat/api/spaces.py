@@ -14,9 +14,9 @@ from chat.api.space_shapes import (
     MemberOut,
     MembersOut,
     RoleIn,
+    SharedSpaceOut,
     SpaceChange,
     SpaceIn,
-    SpaceOut,
 )
 from oneclaw.models import Group, Space, SpaceGroup, SpaceMember, SpaceRole, User
 from oneclaw.spaces import deletion, lifecycle, members
@@ -26,32 +26,32 @@ from oneclaw.web.api import PAGE_DEFAULT_ROWS, PAGE_MAX_ROWS, ApiError, KeyedReq
 router = Router(tags=["spaces"])
 
 
-@router.get("/spaces", response=responses(list[SpaceOut]))
-def space_list(request: KeyedRequest, archived: bool = False) -> list[SpaceOut]:
+@router.get("/spaces", response=responses(list[SharedSpaceOut]))
+def space_list(request: KeyedRequest, archived: bool = False) -> list[SharedSpaceOut]:
     """List your shared spaces by name: those in use, or the archived ones."""
     held = roles_of(request.auth).filter(space__archived_at__isnull=not archived)
-    return [SpaceOut.of(role) for role in held.order_by("space__name", "space")]
+    return [SharedSpaceOut.of(role) for role in held.order_by("space__name", "space")]
 
 
-@router.post("/spaces", response=responses(SpaceOut, 403, 422))
-def make_space(request: KeyedRequest, space: SpaceIn) -> SpaceOut:
+@router.post("/spaces", response=responses(SharedSpaceOut, 403, 422))
+def make_space(request: KeyedRequest, space: SpaceIn) -> SharedSpaceOut:
     """Make a space, which you own."""
     if not lifecycle.may_make_spaces(request.auth):
         raise ApiError(403, "read_only", lifecycle.MayNotMakeSpacesError().sentence)
     with refusals():
         draft = lifecycle.checked_draft(**space.model_dump())
     made = lifecycle.create(request.auth, draft)
-    return SpaceOut.of(own_role(request.auth, made.pk))
+    return SharedSpaceOut.of(own_role(request.auth, made.pk))
 
 
-@router.get("/spaces/{int:space_id}", response=responses(SpaceOut, 404))
-def space(request: KeyedRequest, space_id: int) -> SpaceOut:
+@router.get("/spaces/{int:space_id}", response=responses(SharedSpaceOut, 404))
+def space(request: KeyedRequest, space_id: int) -> SharedSpaceOut:
     """Get one of your shared spaces."""
-    return SpaceOut.of(own_role(request.auth, space_id))
+    return SharedSpaceOut.of(own_role(request.auth, space_id))
 
 
-@router.patch("/spaces/{int:space_id}", response=responses(SpaceOut, 403, 404, 422))
-def change_space(request: KeyedRequest, space_id: int, change: SpaceChange) -> SpaceOut:
+@router.patch("/spaces/{int:space_id}", response=responses(SharedSpaceOut, 403, 404, 422))
+def change_space(request: KeyedRequest, space_id: int, change: SpaceChange) -> SharedSpaceOut:
     """Change a space that you own, archive it, or undo that."""
     found = owned(request.auth, space_id)
     fields = change.model_dump(exclude_none=True)
@@ -62,7 +62,7 @@ def change_space(request: KeyedRequest, space_id: int, change: SpaceChange) -> S
             lifecycle.update(found, lifecycle.checked_draft(**{name: getattr(found, name) for name in names} | fields))
     if is_archived is not None:
         lifecycle.archive(found) if is_archived else lifecycle.unarchive(found)
-    return SpaceOut.of(own_role(request.auth, space_id))
+    return SharedSpaceOut.of(own_role(request.auth, space_id))
 
 
 @router.delete("/spaces/{int:space_id}", response=responses(DeletionOut, 403, 404, 409))
@@ -130,13 +130,13 @@ def remove_member(request: KeyedRequest, space_id: int, member_id: int) -> Statu
     return Status(204, None)
 
 
-@router.post("/spaces/{int:space_id}/members/{int:member_id}/hand-over", response=responses(SpaceOut, 403, 404))
-def hand_over_space(request: KeyedRequest, space_id: int, member_id: int) -> SpaceOut:
+@router.post("/spaces/{int:space_id}/members/{int:member_id}/hand-over", response=responses(SharedSpaceOut, 403, 404))
+def hand_over_space(request: KeyedRequest, space_id: int, member_id: int) -> SharedSpaceOut:
     """Make a member the owner in your place; you stay as an editor."""
     found = owned(request.auth, space_id)
     with refusals():
         members.hand_over(found, request.auth, member_of(found, member_id))
-    return SpaceOut.of(own_role(request.auth, space_id))
+    return SharedSpaceOut.of(own_role(request.auth, space_id))
 
 
 @router.delete("/spaces/{int:space_id}/groups/{int:group_id}", response=responses({204: None}, 403, 404))

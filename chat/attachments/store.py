@@ -85,6 +85,21 @@ def store_file(user: User, name: str, data: bytes, attachment_id: uuid.UUID | No
     return row
 
 
+def copy_for(user: User, file: Attachment) -> Attachment:
+    """Store a copy of another person's `file` for `user`, who may see it. Raise FileMissingError when it is gone."""
+    made = Attachment.objects.get(pk=file.pk)
+    made.pk, made.owner, made.session, made.message = uuid.uuid4(), user, None, None
+    made._state.adding = True
+    for name, own_name in ((str(file.pk), str(made.pk)), (small_name(file.pk), small_name(made.pk))):
+        data = disk.read(file.owner_id, name)
+        if data is not None:
+            disk.write(user.pk, own_name, data)
+        elif name == str(file.pk):
+            raise FileMissingError
+    made.save(force_insert=True)
+    return made
+
+
 def not_stored_error(name: str) -> FileRefusedError:
     """Return the error for a file that the disk refused, which is logged for the operator."""
     logger.exception("An attached file could not be stored.")
@@ -142,10 +157,14 @@ def lock_files(user: User, ids: Sequence[uuid.UUID]) -> list[Attachment]:
 
 
 def mark_sent(files: Sequence[Attachment], message: Message) -> None:
-    """Bind `files` to the `message` that they are sent with; a file sent before stays with its first message."""
+    """Bind `files` to the `message` that they are sent with; a file sent before stays with its first message.
+
+    A member's file in a conversation of another person is bound to its message alone.
+    """
     if files:
         fresh = Attachment.objects.unsent().filter(pk__in=[file.pk for file in files])
-        fresh.update(session=message.session_id, message=message)
+        is_owners = message.author_id in (None, message.session.owner_id)
+        fresh.update(session=message.session_id if is_owners else None, message=message)
 
 
 def remove(user: User, attachment_id: uuid.UUID) -> None:
@@ -154,11 +173,18 @@ def remove(user: User, attachment_id: uuid.UUID) -> None:
 
 
 def visible_file(user: User, attachment_id: uuid.UUID) -> Attachment | None:
-    """Return the person's file if it is unsent or in a conversation that is not deleted; None otherwise."""
-    row = Attachment.objects.filter(owner=user, pk=attachment_id).select_related("session").first()
-    if row is None or row.session is None or row.session.deleted_at is None:
+    """Return the file if it is the person's and unsent, or in a conversation that they may see; None otherwise."""
+    row = Attachment.objects.filter(pk=attachment_id).select_related("session").first()
+    if row is None:
+        return None
+    is_unsent = row.session is None and row.message_id is None
+    if row.owner_id == user.pk and (is_unsent or (row.session is not None and _is_private(user, row.session))):
         return row
     return row if Message.objects.visible_to(user).filter(**_referencing(row)).exists() else None
+
+
+def _is_private(user: User, session: ChatSession) -> bool:
+    return session.owner_id == user.pk and not session.is_shared and session.deleted_at is None
 
 
 def delete_files_of(session: ChatSession) -> None:
@@ -197,8 +223,8 @@ def _delete_unsent(rows: AttachmentQuerySet) -> int:
 
 
 def _referencing(row: Attachment) -> dict[str, object]:
-    """Return the filter of the messages that reference the attachment `row`."""
-    return {"session__owner": row.owner_id, "file_names__attachment": row.pk}
+    """Return the filter of the messages that reference the attachment `row`, in whichever conversation."""
+    return {"file_names__attachment": row.pk}
 
 
 def _remove_files(owner_id: int, attachment_id: uuid.UUID) -> None:

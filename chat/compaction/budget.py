@@ -17,7 +17,7 @@ GAIN_SHARE = 0.2
 
 
 @dataclass(frozen=True)
-class Budget:
+class WindowBudget:
     """The sizes that follow from a window, in tokens.
 
     `reserve` stays free for the answer; `keep` are the newest turns kept with a summary. The formulas are those of
@@ -64,6 +64,6 @@ class Budget:
         return min(QUOTED_MAX_TOKENS, self.window // QUOTED_MAX_SHARE)
 
 
-def budget_of(window: int, reserve: int, keep: int) -> Budget:
+def budget_of(window: int, reserve: int, keep: int) -> WindowBudget:
     """Return the budget of a window; `reserve` and `keep` are the settings, which a small window makes smaller."""
-    return Budget(window, min(reserve, window // RESERVE_MAX_SHARE), min(keep, window // KEEP_MAX_SHARE))
+    return WindowBudget(window, min(reserve, window // RESERVE_MAX_SHARE), min(keep, window // KEEP_MAX_SHARE))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chat.compaction.budget import Budget
+from chat.compaction.budget import WindowBudget
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Cut:
 def plan_cut(
     turns: Sequence[TurnSize],
     fixed: int,
-    budget: Budget,
+    budget: WindowBudget,
     *,
     is_asked: bool = False,
     is_early: bool = False,

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from chat.compaction import hints
-from chat.compaction.budget import Budget, budget_of
+from chat.compaction.budget import WindowBudget, budget_of
 from chat.compaction.checks import Check
 from chat.compaction.plan import Cut, TurnSize, plan_cut
 from chat.context import tokens
@@ -110,7 +110,7 @@ def plan(session: ChatSession, reason: str, focus: str = "", *, least: bool = Fa
 
 
 def cut_of(
-    session: ChatSession, rows: list[ViewRow], view: RoundsInView, budget: Budget, reason: str, *, least: bool
+    session: ChatSession, rows: list[ViewRow], view: RoundsInView, budget: WindowBudget, reason: str, *, least: bool
 ) -> tuple[Cut | None, int]:
     """Return where to cut the conversation, and the tokens of its head."""
     chars_per_token = facts_for(session).chars_per_token
@@ -136,7 +136,7 @@ def turn_sizes(rows: list[ViewRow], sizes: list[int]) -> list[TurnSize]:
     return [TurnSize(rows[end - 1].seq, sum(sizes[begin:end])) for begin, end in pairwise(edges) if end > begin]
 
 
-def budget_for(session: ChatSession) -> Budget:
+def budget_for(session: ChatSession) -> WindowBudget:
     """Return the token budget of the model of `session`."""
     window = tokens.window_of(facts_for(session), settings.CONTEXT)
     return budget_of(window, settings.COMPACTION_RESERVE, settings.KEEP_TOKENS)
@@ -163,7 +163,7 @@ def waiting_round(session: ChatSession) -> ContextRound | None:
     return found
 
 
-def is_outdated(session: ChatSession, waiting: ContextRound, budget: Budget, focus: str, *, least: bool) -> bool:
+def is_outdated(session: ChatSession, waiting: ContextRound, budget: WindowBudget, focus: str, *, least: bool) -> bool:
     """Return whether another round should replace `waiting`: it is of another branch, or the conversation has grown so
     much since that it frees too little now, or the person asks for something else."""
     if not waiting.through.active or least or (focus and focus != waiting.focus):

@@ -5,6 +5,7 @@ What must leave it (a switch or a tool that was turned off, a forgotten line) ma
 thinking is not sent, because it is bound to the old head and may repeat what left.
 """
 
+import datetime as dt
 from collections.abc import Sequence
 
 from django.db import transaction
@@ -65,7 +66,8 @@ def section_texts(session: ChatSession) -> tuple[list[tuple[str, str]], dict[str
     """Return (name, text) of each prompt section that is not empty, in order, and the items that each extension quotes
     in them. Sync."""
     sections = [("", AGENT_SECTION)]
-    sections += [(each.name, section) for each in extensions.installed() for section in each.prompt_sections]
+    asked = extensions.installed_for(session)
+    sections += [(each.name, section) for each in asked for section in each.prompt_sections]
     texts: list[tuple[str, str]] = []
     quoted: dict[str, list[ContextItem]] = {}
     for name, section in sorted(sections, key=lambda each: (each[1].order, each[1].name)):
@@ -77,7 +79,11 @@ def section_texts(session: ChatSession) -> tuple[list[tuple[str, str]], dict[str
 
 
 def agent_section(session: ChatSession, items: Sequence[ContextItem]) -> str:
-    """Return the section about the agent, the person and the day."""
+    """Return the section about the agent, the person and the day; in a shared conversation about its people."""
+    if session.is_shared:
+        about = {"agent": session.agent, "space": session.space, "since": session.shared_at}
+        with timezone.override(dt.UTC):
+            return get_template("shared_agent.txt", using="prompts").render(about)
     context = {"agent": session.agent, "person": session.owner, "today": session.created_at}
     # A template formats times in the active time zone: use the person's, also in a worker.
     with timezone.override(session.owner.zone):
@@ -99,8 +105,12 @@ def tool_definition(tool: Tool) -> ToolDefinition:
 
 def condition_of(session: ChatSession) -> str:
     """Return a text that identifies what the head depends on apart from the session: switches and tools."""
-    asked = (extension.prompt_condition for extension in extensions.installed())
-    return " ".join(each(session) for each in asked if each)
+    asked = (extension.prompt_condition for extension in extensions.installed_for(session))
+    found = [each(session) for each in asked if each]
+    if session.shared_at is not None:
+        # What is of one person leaves when it is shared, and comes back when it is private again.
+        found.insert(0, f"shared with {session.space_id} since {session.shared_at.timestamp()}")
+    return " ".join(found)
 
 
 def has_lost_a_tool(head: Head, session: ChatSession) -> bool:

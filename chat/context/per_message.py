@@ -19,7 +19,8 @@ HOOK_TEXT_KEY = "hook_text"
 
 def add_context(session: ChatSession, message: Message) -> None:
     """Ask each extension for its items for `message`, and store them, once: also when it is answered again."""
-    sources = [(each.name, each.message_context) for each in extensions.installed() if each.message_context]
+    asked = extensions.installed_for(session)
+    sources = [(each.name, each.message_context) for each in asked if each.message_context]
     if META_KEY in message.meta or not sources:
         return
     found = {name: source.items(session, message) for name, source in sources}

@@ -19,6 +19,7 @@ from chat.context.file_shares import Share
 from chat.context.files import named_in
 from chat.context.heads import head_of, withhold_thinking
 from chat.context.rounds import NO_ROUNDS, RoundsInView, rounds_for_turn, rounds_in_view, rounds_of_last_request
+from chat.context.shared_rows import as_sent
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.conversations import model_choice
 from chat.models import Attachment, ChatSession, ChatSessionQuerySet, ContextRound, Head, Message, SubTask, Turn
@@ -91,7 +92,7 @@ def _request_from(turn: Turn, known: Loaded) -> Request:
     if refusals:
         withhold_thinking(session, known.begun[0] - 1)
     if session.head is None:
-        for extension in extensions.installed():
+        for extension in extensions.installed_for(session):
             if extension.prepare_prompt:
                 extension.prepare_prompt(session)
     # What is turned off during an answer leaves after it: its own thinking is bound to the head that it began with.
@@ -154,7 +155,7 @@ def larger_limit(turn: Turn) -> int | None:
 def rows_of(session: ChatSession, after_seq: int = 0) -> list[ViewRow]:
     """Return the rows of the shown and finished messages after `after_seq`, in order."""
     rows = session.messages.shown().finished().filter(seq__gt=after_seq)
-    return [ViewRow(*columns) for columns in rows.values_list(*COLUMNS)]
+    return as_sent(session, [ViewRow(*columns) for columns in rows.values_list(*COLUMNS)])
 
 
 def current_view(session: ChatSession, head: Head, rows: Sequence[ViewRow], rounds: RoundsInView) -> View:
@@ -196,7 +197,13 @@ def files_of(session: ChatSession, rows: Sequence[ViewRow]) -> dict[UUID, Attach
 def attachments_of(session: ChatSession, rows: Sequence[ViewRow]) -> dict[UUID, Attachment]:
     """Return the attached files of `rows` by id."""
     ids = [id for row in rows for id in file_ids(row)]
-    return Attachment.objects.filter(owner=session.owner_id).in_bulk(ids) if ids else {}
+    files = Attachment.objects.all()
+    if not session.is_shared and not session.shared_seq:
+        files = files.filter(owner=session.owner_id)
+    else:
+        # What a message names was its author's when it was stored.
+        files = files.filter(names__message__session=session).distinct()
+    return files.in_bulk(ids) if ids else {}
 
 
 def file_ids(row: ViewRow) -> list[UUID]:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.context.rounds import text_of_result, with_text
 from chat.extensions import Extension, Tool, ToolCall, ToolError, ToolResult, installed, tool_sends_whole
-from chat.models import Message
+from chat.models import ChatSession, Message
 from oneclaw.llm import Block
 from oneclaw.reasons import Reason
 
@@ -67,6 +67,9 @@ def read_result(call: ToolCall) -> ToolResult:
     """Return a part of an earlier result of a tool in this conversation. Raise ToolError when there is none."""
     id, start = str(call.input["id"]), int(call.input.get("from", 0))
     rows = call.session.messages.shown().filter(role=Message.Role.TOOL, content__contains=[{"tool_use_id": id}])
+    if call.session.is_shared:
+        # Earlier ones may be from its owner's memory.
+        rows = rows.filter(seq__gt=call.session.shared_seq)
     row = rows.values_list("content", flat=True).first()
     block = next((each for each in row or () if each.get("tool_use_id") == id), None)
     if block is None:
@@ -77,6 +80,12 @@ def read_result(call: ToolCall) -> ToolResult:
     following = start + len(part)
     content = {"text": part, "from": start, "total": len(text), "next": following if following < len(text) else None}
     return ToolResult(json.dumps(content, ensure_ascii=False), Reason("call.read_result", {"size": len(part)}))
+
+
+def has_other_tools(session: ChatSession) -> bool:
+    """Return whether an app brings a tool whose results `session` could read."""
+    others = (tool for each in installed() for tool in each.tools if tool.name != READ_RESULT)
+    return any(tool.for_spaces or not session.is_shared for tool in others)
 
 
 CHAT = Extension(
@@ -102,7 +111,8 @@ CHAT = Extension(
                 "failed": _("Could not read the rest of a long result"),
             },
             whole=True,
-            offered=lambda session: any(tool.name != READ_RESULT for each in installed() for tool in each.tools),
+            for_spaces=True,
+            offered=has_other_tools,
         )
     ],
 )

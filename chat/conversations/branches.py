@@ -10,8 +10,9 @@ from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
 from chat.conversations import model_choice, presence, transcript, versions
-from chat.conversations.lifecycle import lock, lock_to_write
+from chat.conversations.lifecycle import lock, lock_to_write, refuse_unless_writer
 from chat.conversations.model_choice import NO_CHOICE, Choice
+from chat.conversations.shared import authors
 from chat.models import ChatSession, Message, SessionRoute, Turn
 from chat.signals import branch_shown
 from oneclaw import pubsub
@@ -40,8 +41,9 @@ def edit(
     its own turn again. Raise MessageNotShownError when the message is not on the shown branch; ClientIdConflictError,
     SessionBusyError, SessionNotFoundError, ReadOnlySessionError, NotOfferedError as `transcript.accept`.
     """
-    message = Message.objects.visible_to(user).filter(pk=message_id, role=Message.Role.USER).first()
-    if message is None:
+    messages = Message.objects.visible_to(user).filter(pk=message_id, role=Message.Role.USER)
+    message = messages.select_related("session").first()
+    if message is None or not is_author(user, message):
         raise MessageNotShownError
     session = lock_to_write(user, message.session_id)
     if known := session.messages.filter(client_id=client_id).first():
@@ -57,9 +59,15 @@ def edit(
     attached = [block for block in message.content if block["type"] != "text"]
     content = [*attached, {"type": "text", "text": text}]
     edited = transcript.append(
-        session, Message.Role.USER, parent=message.parent, client_id=client_id, content=content, text=text
+        session,
+        Message.Role.USER,
+        parent=message.parent,
+        client_id=client_id,
+        content=content,
+        text=text,
+        **authors.columns(session, user),
     )
-    turn, answer = transcript.begin_turn(session, edited, Turn.Kind.SEND, holder)
+    turn, answer = transcript.begin_turn(session, edited, Turn.Kind.SEND, holder, asked_by=user)
     if session.route_id is not None:
         SessionRoute.objects.filter(pk=session.route_id, session=session).written()
     presence.set_current(user, session)
@@ -78,6 +86,8 @@ def show(user: User, message_id: int) -> ChatSession:
     if message is None:
         raise MessageNotShownError
     session = lock(user, message.session_id)
+    if session.is_shared:
+        refuse_unless_writer(user, session)
     transcript.refuse_if_busy(session)
     rows = list(session.messages.order_by("seq").values_list("pk", "parent_id", "active"))
     wanted = branch_through(message.pk, [(pk, parent) for pk, parent, _ in rows])
@@ -88,6 +98,11 @@ def show(user: User, message_id: int) -> ChatSession:
         notify_reset(session)
         transaction.on_commit(lambda: branch_shown.send_robust(ChatSession, user=user, session=session))
     return session
+
+
+def is_author(user: User, message: Message) -> bool:
+    """Return whether `user` wrote `message`, whose session is loaded."""
+    return (message.author_id or message.session.owner_id) == user.pk
 
 
 def hide_from(session: ChatSession, seq: int) -> None:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from chat.conversations.branches import MessageNotShownError, branch_through
 from chat.conversations.keys import conversation_key
 from chat.conversations.lifecycle import lock
+from chat.conversations.shared.copies import for_fork
 from chat.conversations.transcript import SessionBusyError
 from chat.models import ChatSession, ContextRound, Head, Message, Turn
 from oneclaw import pubsub
@@ -33,8 +34,9 @@ def fork(user: User, message_id: int) -> ChatSession:
     messages = messages_through(message)
     if any(each.is_running for each in messages):
         raise SessionBusyError
-    # What a sub-session was sent, and that it may not write, is not that of a conversation of the person.
-    head = None if source.is_read_only else source.head
+    # What a sub-session was sent, and that it may not write, is not that of a conversation of the person; neither is
+    # what was sent in a shared conversation.
+    head = None if source.is_read_only or source.is_shared else source.head
     made = copy_row(source, pk=uuid.uuid4(), head=None)
     made.key = conversation_key(source.agent.slug, user.pk, made.pk)
     made.kind = ChatSession.Kind.CONVERSATION
@@ -43,19 +45,28 @@ def fork(user: User, message_id: int) -> ChatSession:
     made.title = _("{title} (fork)").format(title=source.name[:180])
     made.last_seq = made.read_seq = made.copied_seq = len(messages)
     made.active_at = clock.database_now()
+    # In the same space, and private to its owner.
+    made.shared_at = None
     made.ended_at = made.pinned_at = made.archived_at = made.origin = None
     made.thinking_after_seq = sum(each.seq <= source.thinking_after_seq for each in messages)
     if source.is_read_only:
         made.thinking_after_seq, made.mode = len(messages), ChatSession.Mode.AGENT
         if source.parent is not None:
             made.mode = source.parent.mode
+    if source.is_shared:
+        made.owner, made.shared_at, made.shared_seq = user, None, 0
+        made.folder, made.thinking_after_seq = None, len(messages)
+        made.parent = source if source.owner_id == user.pk else None
     made.save(force_insert=True)
     made.refresh_from_db(fields=["active_at"])
     if head is not None:
         made.head = copy_row(head, session=made, number=1)
         made.head.save(force_insert=True)
         made.save(update_fields=["head"])
-    copy_rounds(source, messages, made, copy_messages(messages, made))
+    if source.is_shared:
+        copy_messages([for_fork(user, source, each) for each in messages], made)
+    else:
+        copy_rounds(source, messages, made, copy_messages(messages, made))
     pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
     return made
 

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from chat.conversations import model_choice, presence, temporary
 from chat.conversations.keys import conversation_key
 from chat.conversations.model_choice import Choice
+from chat.conversations.shared import people
 from chat.models import ChatSession, ChatSessionQuerySet, Presence, SessionRoute, Turn
 from chat.signals import session_deleted, session_switched, sessions_ended
 from oneclaw import pubsub
@@ -19,7 +20,7 @@ from oneclaw.text import UserFacingError
 
 
 class SessionNotFoundError(LookupError):
-    """The conversation does not exist, or belongs to another person."""
+    """The conversation does not exist, or the person may not see it."""
 
 
 class ReadOnlySessionError(UserFacingError):
@@ -28,10 +29,16 @@ class ReadOnlySessionError(UserFacingError):
     wording = _("You can read this conversation, and not write in it. Fork it to go on from here.")
 
 
-def find(user: User, session_id: uuid.UUID) -> ChatSession | None:
-    """Return the person's session; None when no session has this id yet.
+class NotAWriterError(ReadOnlySessionError):
+    """The person may read the shared conversation, and not write in it."""
 
-    Raise SessionNotFoundError when it belongs to another person or is deleted.
+    wording = _("You can read this conversation. Owners and editors of its space can write in it.")
+
+
+def find(user: User, session_id: uuid.UUID) -> ChatSession | None:
+    """Return the session that the person may see; None when no session has this id yet.
+
+    Raise SessionNotFoundError when they may not see it or it is deleted.
     """
     mine = ChatSession.objects.visible_to(user).filter(pk=session_id)
     session = mine.first()
@@ -61,9 +68,17 @@ def lock_to_write(user: User, session_id: uuid.UUID) -> ChatSession:
     Raise SessionNotFoundError, ReadOnlySessionError.
     """
     session = lock(user, session_id)
+    refuse_unless_writer(user, session)
+    return session
+
+
+def refuse_unless_writer(user: User, session: ChatSession) -> None:
+    """Raise ReadOnlySessionError unless the person, who may see `session`, may write in it. No query for a private
+    one."""
     if session.is_read_only:
         raise ReadOnlySessionError
-    return session
+    if session.is_shared and not ChatSession.objects.continued_by(user).filter(pk=session.pk).exists():
+        raise NotAWriterError
 
 
 def lock_or_make(user: User, session_id: uuid.UUID, mode: str | None, choice: Choice) -> ChatSession:
@@ -74,8 +89,7 @@ def lock_or_make(user: User, session_id: uuid.UUID, mode: str | None, choice: Ch
     """
     session = _locked(user, session_id)
     if session is not None:
-        if session.is_read_only:
-            raise ReadOnlySessionError
+        refuse_unless_writer(user, session)
         return session
     agent = model_choice.agent_for(user, choice)
     return ChatSession(
@@ -114,10 +128,10 @@ def open_session(user: User, session_id: uuid.UUID) -> ChatSession | None:
 
 
 def rename(session: ChatSession, title: str) -> None:
-    """Set the title by the person, cut to 200 characters."""
+    """Set the title by a person who manages the session, cut to 200 characters."""
     session.title, session.titled_by = " ".join(title.split())[:200], ChatSession.Titled.PERSON
     session.save(update_fields=["title", "titled_by"])
-    pubsub.notify(f"user:{session.owner_id}", {"kind": "sessions"})
+    people.notify_lists(session)
 
 
 @transaction.atomic
@@ -134,7 +148,7 @@ def end(session: ChatSession, reason: str, *, follower: ChatSession | None = Non
     now = timezone.now()
     ended = {"ended_at": now, "archived_at": now} if reason == "archive" else {"ended_at": now}
     ChatSession.objects.filter(pk=session.pk).update(**ended)
-    pubsub.notify(f"user:{session.owner_id}", {"kind": "sessions"})
+    people.notify_lists(session)
     sessions_ended.send_robust(ChatSession, sessions=[session], reason=reason)
     return followed
 
@@ -191,7 +205,7 @@ def delete(session: ChatSession) -> None:
     record(AuditKind.DELETED, actor=session.owner, of="conversation", session=str(session.pk))
     session.turns.filter(status=Turn.Status.RUNNING).update(stop_requested=True)
     pubsub.notify(f"session:{session.pk}", {"kind": "deleted", "owner": session.owner_id})
-    pubsub.notify(f"user:{session.owner_id}", {"kind": "sessions"})
+    people.notify_lists(session)
     if session.is_temporary:
         temporary.erase(session.pk)
     for below in ChatSession.objects.filter(sub_task__parent=session, deleted_at=None).select_related("owner"):

@@ -11,16 +11,17 @@ from django.utils.safestring import SafeString
 
 from chat import extensions
 from chat.conversations import versions
-from chat.conversations.round_markers import markers_of
+from chat.conversations.shared import marks
 from chat.extensions import CallUpdate
 from chat.models import ChatSession, Message
 from chat.rendering.cards import Card
 from chat.rendering.messages import card_html, messages_html
+from chat.rendering.round_markers import markers_of
 from oneclaw import pubsub
 
 # The columns that the HTML of a message is made of.
 SHOWN_COLUMNS = (
-    *("session", "parent", "turn", "role", "seq", "status", "created_at"),
+    *("session", "author", "parent", "turn", "role", "seq", "status", "created_at"),
     *("content", "meta", "text", "html", "html_version", "stop_reason"),
 )
 # Messages that a page shows at once.
@@ -93,7 +94,8 @@ def newest(session_id: uuid.UUID, before: int) -> QuerySet[Message]:
 
 
 def as_shown(messages: QuerySet[Message]) -> QuerySet[Message]:
-    return versions.with_families(messages).annotate(rated=F("rating__is_good")).only(*SHOWN_COLUMNS)
+    found = marks.with_shared(versions.with_families(messages))
+    return found.annotate(rated=F("rating__is_good")).only(*SHOWN_COLUMNS)
 
 
 def articles(listed: Sequence[Message], csrf_token: str = "") -> SafeString:
@@ -104,6 +106,7 @@ def prepared(listed: Sequence[Message], csrf_token: str) -> dict[str, Card]:
     """Load what the HTML of the messages needs besides their rows, and return the cards of their tool calls."""
     versions.mark(listed)
     mark_origins(listed)
+    marks.mark(listed)
     # Only a failed answer shows something of its turn.
     prefetch_related_objects([message for message in listed if message.status == Message.Status.FAILED], "turn")
     return cards_of(listed, csrf_token)

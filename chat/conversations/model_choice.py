@@ -129,7 +129,7 @@ def checked_space(user: User, choice: Choice) -> int | None:
 
 def open_spaces(user: User) -> SpaceQuerySet:
     """Return the shared spaces in which `user` may begin conversations, by name: those that are not archived."""
-    return Space.objects.visible_to(user).shared().filter(archived_at=None).order_by("name", "pk")  # type: ignore[attr-defined]
+    return Space.objects.visible_to(user).shared().filter(archived_at=None).order_by("name", "pk")
 
 
 def checked_model(choice: Choice) -> str:

@@ -75,7 +75,7 @@ def begin_turn(
     session: ChatSession, prompt: Message, turn: Turn, answer: Message, notifications: Sequence[pubsub.Hint]
 ) -> bool:
     """Insert the three rows and the session if it is new, set their ids and references, save the session's `last_seq`,
-    `active_at` and title, make it its owner's current one, and send `notifications`.
+    `active_at` and title, make it its author's current one, and send `notifications`.
 
     Return False, with nothing written, when the session has a running turn or a message with this `client_id`, or when
     another process has inserted it meanwhile.
@@ -94,7 +94,7 @@ def begin_turn(
     statements = dict(zip(("prompt", "turn", "answer"), (sql for sql, _ in parts), strict=True))
     values += [value for _, own in parts for value in own]
     route, route_values = written_to_route(session, prompt)
-    values += [session.owner_id, *route_values, pubsub.CHANNEL, pubsub.encoded(notifications)]
+    values += [prompt.author_id or session.owner_id, *route_values, pubsub.CHANNEL, pubsub.encoded(notifications)]
     with connection.cursor() as cursor:
         cursor.execute(BEGIN_TURN.format(session=first, route=route, **statements), values)
         found = cursor.fetchone()

@@ -13,9 +13,10 @@ from django.template.loader import get_template
 
 from chat import extensions
 from chat.conversations.payers import payer_of
+from chat.conversations.shared import people
 from chat.models import ChatSession, Message
 from chat.signals import turn_finished
-from oneclaw import llm, pubsub
+from oneclaw import llm
 from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
 from oneclaw.llm.quoting import quoted
 from oneclaw.models import Spend, clock
@@ -88,7 +89,7 @@ def name_session(session_id: uuid.UUID) -> None:
         logger.warning("Conversation %s was not named: %s", session_id, failure)
         return
     if title and untitled.update(title=title, titled_by=ChatSession.Titled.MODEL, title_due_at=None):
-        pubsub.notify(f"user:{session.owner_id}", {"kind": "sessions"})
+        people.notify_lists(session)
 
 
 def _untitled() -> QuerySet[ChatSession]:

@@ -3,17 +3,14 @@
 Each transaction here is idempotent: a commit may have succeeded although its reply was lost.
 """
 
-import datetime as dt
 import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.conf import settings
 from django.db import Error, transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q
-from django.db.models.expressions import Combinable
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -21,7 +18,8 @@ from chat import extensions
 from chat.attachments import store
 from chat.conversations import lifecycle, model_choice, statements, titles
 from chat.conversations.model_choice import NO_CHOICE, Choice
-from chat.models import Attachment, ChatSession, Message, Turn
+from chat.conversations.shared import authors, people
+from chat.models import Attachment, ChatSession, Message, Turn, lease_end
 from chat.rendering import citations, incremental
 from chat.rendering.cards import Card
 from chat.rendering.messages import rendered
@@ -80,22 +78,27 @@ def accept(
     mode: str | None = None,
     choice: Choice = NO_CHOICE,
     files: Sequence[uuid.UUID] = (),
+    *,
+    is_next: bool = False,
 ) -> AcceptedMessage:
     """Store a person's message, and a running turn with its placeholder; deduplicate by (session, client_id).
 
     `text` and `files` are those of a `chat.live.frames.SendFrame`. The same `holder` again gets its own turn again, not
     a duplicate. The first message decides the conversation's `mode` (None: agent) and the agent of `choice`;
-    None in a later message keeps the mode, and each message may change the model from then on.
+    None in a later message keeps the mode, and each message may change the model from then on. In a shared conversation
+    only the one that `is_next` of its queue comes before the others that wait.
 
     Raise ClientIdConflictError, OtherModeError, SessionBusyError, lifecycle.SessionNotFoundError,
     lifecycle.ReadOnlySessionError, model_choice.NotOfferedError, store.FileMissingError.
     """
     session = lifecycle.lock_or_make(user, session_id, mode, choice)
-    message = NewMessage(client_id, text, [], holder)
+    message = NewMessage(user, client_id, text, [], holder)
     if session._state.adding:
         if begun := _begin(session, replace(message, files=store.lock_files(user, files))):
             return begun
         session = lifecycle.lock(user, session_id)  # another process has made it meanwhile
+    if session.is_shared and not is_next and authors.is_out_of_turn(session, client_id):
+        raise SessionBusyError
     if mode is not None and session.mode != mode:
         raise OtherModeError
     # Usually, the statement that writes the message finds what refuses it.
@@ -116,6 +119,7 @@ def accept(
 class NewMessage:
     """A person's message that is to be stored, with its locked files; `holder` is the process that will answer it."""
 
+    author: User
     client_id: uuid.UUID
     text: str
     files: Sequence[Attachment]
@@ -128,13 +132,15 @@ def _begin(session: ChatSession, new: NewMessage) -> AcceptedMessage | None:
     if not session.title:
         title = titles.first_words(extensions.masked(new.text) or ", ".join(file.name for file in new.files))
         session.title = _("Temporary chat") if session.is_temporary else title
-        notifications.append((f"user:{session.owner_id}", {"kind": "sessions"}))
+        notifications += people.list_changes(session)
     content = [file.reference() for file in new.files]
     if new.text:
         content.append({"type": "text", "text": new.text})
-    message = next_message(session, Message.Role.USER, client_id=new.client_id, content=content, text=new.text)
+    written = {"client_id": new.client_id, "content": content, "text": new.text, **authors.columns(session, new.author)}
+    message = next_message(session, Message.Role.USER, **written)
     answer = next_message(session, Message.Role.ASSISTANT, status=Message.Status.RUNNING)
     turn = Turn(session=session, kind=Turn.Kind.SEND, holder=new.holder or uuid.uuid4(), lease_until=lease_end())
+    turn.asked_by = new.author if session.is_shared else None
     if statements.begin_turn(session, message, turn, answer, notifications):
         store.mark_sent(new.files, message)
         return AcceptedMessage(message, turn, answer)
@@ -176,14 +182,23 @@ def next_message(session: ChatSession, role: str, **fields: Any) -> Message:
 
 
 def begin_turn(
-    session: ChatSession, prompt: Message, kind: str, holder: uuid.UUID | None, parent: Message | None = None
+    session: ChatSession,
+    prompt: Message,
+    kind: str,
+    holder: uuid.UUID | None,
+    parent: Message | None = None,
+    asked_by: User | None = None,
 ) -> tuple[Turn, Message]:
-    """Store a running turn of a locked session, and the placeholder of its answer, after `parent` or the prompt."""
+    """Store a running turn of a locked session, and the placeholder of its answer, after `parent` or the prompt.
+
+    `asked_by` is the person who asks, for whom it acts in a shared session.
+    """
     turn = Turn.objects.create(
         session=session,
         prompt=prompt,
         attempt=prompt.attempts.count() + 1,
         kind=kind,
+        asked_by=asked_by if session.is_shared else None,
         holder=holder or uuid.uuid4(),
         lease_until=lease_end(),
     )
@@ -197,11 +212,6 @@ def placeholder(session: ChatSession, turn: Turn, parent: Message, meta: dict[st
     answer = append(session, Message.Role.ASSISTANT, **running)
     notify_changed(session.pk, by_turn=True)
     return answer
-
-
-def lease_end() -> Combinable:
-    """Return the end of a lease that is taken or renewed now, as an expression."""
-    return clock.database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)
 
 
 def notify_changed(session_id: uuid.UUID, *, by_turn: bool = False) -> None:
@@ -381,18 +391,6 @@ def interrupt(session: ChatSession, turn: Turn) -> None:
 def interrupt_own_turn(turn: Turn) -> None:
     """Interrupt a turn of this process that cannot continue. Raise LeaseLostError when it does not hold the turn."""
     interrupt(lock_held_session(turn), turn)
-
-
-@transaction.atomic
-def request_stop(user: User, session_id: uuid.UUID | None, message_id: int | None) -> None:
-    """Ask for the stop of a turn, that of `message_id` or any running one of the session: its row gets the flag
-    `stop_requested`, and the process that runs it gets a hint."""
-    turns = Turn.objects.running().filter(session__owner=user)
-    of_message = Q(messages=message_id) | Q(prompt=message_id)
-    asked = of_message if message_id is not None else Q(session=session_id)
-    for turn in turns.filter(asked).distinct():
-        Turn.objects.filter(pk=turn.pk).update(stop_requested=True)
-        pubsub.notify(f"session:{turn.session_id}", {"kind": "stop", "turn": turn.pk})
 
 
 def sweep() -> int:

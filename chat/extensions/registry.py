@@ -60,6 +60,11 @@ def reading() -> Iterator[None]:
         yield
 
 
+def installed_for(session: ChatSession) -> list[Extension]:
+    """Return the extensions that take part in `session`: in a shared one those that act for its space alone."""
+    return [each for each in installed() if each.for_spaces or not session.is_shared]
+
+
 def hooks_at(kind: type[HookValue]) -> tuple[Hook, ...]:
     """Return the hooks at the point of `kind`, in the order in which they are asked."""
     return _hooks.get(kind.POINT, ())
@@ -73,13 +78,20 @@ def hook_names(extension: Extension) -> set[str]:
 def tools_for(session: ChatSession) -> list[Tool]:
     """Return the tools that `session` may use, in the order of their names (stable, for the provider's cache)."""
     on = (tool for name, tool in sorted(_tools().items()) if name not in session.agent.tools_off)
-    return [tool for tool in on if tool.offered is None or tool.offered(session)]
+    return [tool for tool in on if is_offered(tool, session)]
+
+
+def is_offered(tool: Tool, session: ChatSession) -> bool:
+    """Return whether `session` may use `tool`: a shared one only a tool that acts for its space alone."""
+    if session.is_shared and not tool.for_spaces:
+        return False
+    return tool.offered is None or tool.offered(session)
 
 
 def find_tool(session: ChatSession, name: str) -> Tool:
     """Return the tool `name`. Raise ToolError `unknown_tool` when `session` may not use it or it does not exist."""
     tool = _tools().get(name)
-    if tool and name not in session.agent.tools_off and (tool.offered is None or tool.offered(session)):
+    if tool and name not in session.agent.tools_off and is_offered(tool, session):
         return tool
     message = f"There is no tool named “{name}” in this conversation."
     raise ToolError("unknown_tool", message, Reason("call.unknown_tool", {"name": name}))
@@ -154,6 +166,12 @@ def is_about_memory(name: str) -> bool:
     """Return whether the arguments and results of the tool `name` come from a person's memory."""
     tool = _tools().get(name)
     return tool is not None and tool.about_memory
+
+
+def is_for_others(name: str) -> bool:
+    """Return whether others may read a call of the tool `name` that was made before a conversation was shared."""
+    tool = _tools().get(name)
+    return tool is not None and tool.for_spaces and not tool.about_memory
 
 
 def masked(text: str) -> str:

@@ -147,6 +147,9 @@ class Tool:
     field_labels: Mapping[str, StrOrPromise] = field(default_factory=dict)
     # Whether the heading of its card shows the first line in place of a summary that is no Reason.
     shows_first_line: bool = False
+    # Whether it is offered in conversations that are shared with a space: there it must neither read nor write anything
+    # of one person, whoever asks.
+    for_spaces: bool = False
 
 
 class ContextItem(TypedDict):
@@ -169,6 +172,8 @@ class ContextItem(TypedDict):
     cut: NotRequired[bool]
     # The heading above the piece in its document.
     heading: NotRequired[str]
+    # The name of the shared space that the piece is from, as it was then; missing: the session's own memory.
+    whose: NotRequired[str]
     # By what the app's search found the piece, and how likely it answers the message, from 0 to 1; not rendered.
     found_by: NotRequired[list[str]]
     score: NotRequired[float]
@@ -373,3 +378,6 @@ class Extension:
     space_tabs: Sequence[SpaceTab] = ()
     # Handlers that may change or refuse what the chat does, each under a contract (chat/extensions/hooks.py).
     hooks: Sequence[Hook] = ()
+    # Whether the app's sections, condition, context of messages and mentions are asked for in conversations that are
+    # shared with a space: there they must hold nothing of one person.
+    for_spaces: bool = False

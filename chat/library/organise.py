@@ -12,7 +12,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from chat.conversations import lifecycle
+from chat.conversations.shared import people
+from chat.library import member_lists
 from chat.models import ChatSession, ChatSessionQuerySet, Folder
+from chat.models.sharing import visibility
 from chat.signals import turn_finished
 from oneclaw import pubsub
 from oneclaw.models import User
@@ -42,25 +45,39 @@ def organise(user: User, ids: Collection[uuid.UUID], action: str, folder: Folder
     `folder` is the target of "move"; None takes them out of their folder. Idempotent. Raise KeyError for an unknown
     action.
     """
-    change = ACTIONS[action]
-    mine = ChatSession.objects.filter(owner=user, pk__in=list(ids)[:REQUEST_MAX_SESSIONS])
-    changed = change(mine, folder)
+    chosen = ChatSession.objects.filter(pk__in=list(ids)[:REQUEST_MAX_SESSIONS])
+    changed = ACTIONS[action](changeable_by(user, chosen, action), folder)
+    if action in member_lists.ACTIONS:
+        changed += member_lists.ACTIONS[action](user, chosen, folder)
     if changed:
         pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
     return changed
 
 
+def changeable_by(user: User, sessions: ChatSessionQuerySet, action: str) -> ChatSessionQuerySet:
+    """Return those of `sessions` in whose rows `action` of the person changes something, deleted ones too.
+
+    Where a shared one of another person is in the list of `user` is in another row (chat/library/member_lists.py), and
+    it ends for no one: the others go on with it.
+    """
+    if action in ("delete", "restore"):
+        return sessions.managed_by(user)
+    if action in ("archive", "reset"):
+        return sessions.filter(visibility.private(user))
+    return sessions.filter(visibility.visible(user), owner=user)
+
+
 def mark_read(user: User, session_id: uuid.UUID, seq: int) -> None:
     """Record that the person has seen the messages up to `seq` on a page."""
-    session = ChatSession.objects.visible_to(user).filter(pk=session_id, read_seq__lt=seq, last_seq__gte=seq)
-    if session.update(read_seq=seq):
+    seen = ChatSession.objects.visible_to(user).filter(pk=session_id, last_seq__gte=seq)
+    if seen.filter(owner=user, read_seq__lt=seq).update(read_seq=seq) or member_lists.mark_read(user, seen, seq):
         pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
 
 
 @receiver(turn_finished)
-def notify_list(user: User, **_: Any) -> None:
-    """Notify the person's pages that the order of the list and the unread marks have changed."""
-    pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
+def notify_list(session: ChatSession, **_: Any) -> None:
+    """Notify the pages of all who see the session that the order of the list and the unread marks have changed."""
+    people.notify_lists(session)
 
 
 def get_or_create_folder(user: User, name: str) -> Folder:

@@ -12,6 +12,7 @@ from chat import extensions
 from chat.extensions import SearchResult
 from chat.library.excerpts import UNSPACED, excerpt, marked_parts, pattern_of
 from chat.models import ChatSession, Message, MessageFile, MessageWords
+from chat.models.sharing import visibility
 from oneclaw.models import User
 
 # Limits of a question; what is longer is ignored.
@@ -25,9 +26,17 @@ EXTENSION_MAX_RESULTS = 5
 CANDIDATES, MAX_CANDIDATES = 500, 20_000
 WORD = re.compile(r"\w+")
 # Each word as the index stores it, as a prefix. \w excludes all characters that are tsquery syntax.
+# They are stored with the owner of their conversation: the person, or who has shared one with a space of theirs.
 HAS_WORDS = """
-    words @@ (SELECT string_agg(quote_literal(%s || ':' || word) || ':*', ' & ')::tsquery
-              FROM unnest(tsvector_to_array(to_tsvector('simple', %s))) AS word)
+    words @@ (SELECT string_agg(of_owner, ' | ')::tsquery FROM (
+        SELECT '(' || string_agg(quote_literal(owner.id || ':' || word) || ':*', ' & ') || ')' AS of_owner
+        FROM unnest(tsvector_to_array(to_tsvector('simple', %s))) AS word, (
+            SELECT %s::bigint AS id
+            UNION SELECT owner_id FROM chat_chatsession WHERE shared_at IS NOT NULL AND deleted_at IS NULL
+                AND space_id = ANY(ARRAY(SELECT space_id FROM oneclaw_spacerole WHERE user_id = %s))
+        ) AS owner
+        GROUP BY owner.id
+    ) AS owned)
 """
 
 
@@ -84,7 +93,7 @@ def with_words(user: User, words: list[str], candidates: int) -> QuerySet[Messag
     spaced = [word for word in words if not UNSPACED.search(word)]
     if spaced:
         # The index of words first, which is faster than reading all messages of the person.
-        matching = RawSQL(HAS_WORDS, [str(user.pk), " ".join(spaced)], output_field=BooleanField())  # noqa: S611 - ours
+        matching = RawSQL(HAS_WORDS, [" ".join(spaced), user.pk, user.pk], output_field=BooleanField())  # noqa: S611 - ours
         # The sum keeps PostgreSQL from scanning the primary key backwards through the messages of all people.
         newest = MessageWords.objects.filter(matching).order_by((F("message_id") + 0).desc())[:candidates]
         shown = shown.filter(pk__in=newest.values("message_id"))
@@ -103,12 +112,12 @@ def titles(user: User, question: str) -> list[ChatSession]:
 
 
 def files(user: User, question: str) -> list[SearchHit]:
-    """Return the newest files that the person sent whose names contain every word of `question`."""
+    """Return the newest files in conversations that the person may see whose names contain every word of `question`."""
     words = words_of(question)
     if not words:
         return []
-    shown = Q(message__session__owner=user, message__session__deleted_at=None, message__active=True)
-    named = MessageFile.objects.filter(shown, attachment__owner=user)
+    shown = visibility.visible(user, "message__session__") & Q(message__session__deleted_at=None, message__active=True)
+    named = MessageFile.objects.filter(shown)
     for word in words:
         named = named.filter(attachment__name__icontains=word)
     copied = Q(message__seq__lte=F("message__session__copied_seq"))

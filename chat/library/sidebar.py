@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from chat.models import ChatSession, ChatSessionQuerySet, Folder
+from chat.models.sharing.people import member_row, position_of
 from oneclaw.models import User
 
 # The size of a page, which the list shows at first and adds with each scroll to its end; and the limit of a list that
@@ -19,7 +21,7 @@ from oneclaw.models import User
 PAGE_SESSIONS, LIST_MAX_SESSIONS = 100, 1000
 # Limit of the pinned conversations and those in folders; the page of all conversations has all of them.
 FILED_MAX_SESSIONS = 500
-COLUMNS = ("title", "active_at", "pinned_at", "folder", "last_seq", "read_seq")
+COLUMNS = ("title", "active_at", "last_seq", "shared_at")
 
 Group = tuple[str, list[ChatSession]]
 
@@ -76,11 +78,12 @@ class ListCursor:
 def listing(user: User, *, most: int = PAGE_SESSIONS) -> Listing:
     """Return the beginning of the list, with `most` conversations that are not pinned or in a folder. Two queries."""
     found = newest(user, most)
-    pinned = [session for session in found if session.pinned_at]
-    filed = [session for session in found if session.folder_id and not session.pinned_at]
-    rest = [session for session in found if not session.folder_id and not session.pinned_at]
+    placed = [(session, position_of(session)) for session in found]
+    pinned = [session for session, at in placed if at.pinned_at]
+    filed = [(session, at.folder_id) for session, at in placed if at.folder_id and not at.pinned_at]
+    rest = [session for session, at in placed if not at.folder_id and not at.pinned_at]
     folders = [
-        (folder, [session for session in filed if session.folder_id == folder.pk])
+        (folder, [session for session, folder_id in filed if folder_id == folder.pk])
         for folder in Folder.objects.filter(owner=user)
     ]
     return Listing(by_day(rest[:most], user), next_cursor(rest, most), "", pinned, folders)
@@ -88,23 +91,43 @@ def listing(user: User, *, most: int = PAGE_SESSIONS) -> Listing:
 
 def newest(user: User, most: int) -> QuerySet[ChatSession]:
     """Return the pinned conversations and those in folders, and `most` + 1 of the others, newest first."""
-    own = shown(user)
-    filed = own.filter(Q(pinned_at__isnull=False) | Q(folder__isnull=False))[:FILED_MAX_SESSIONS]
-    both = filed.union(own.filter(pinned_at=None, folder=None)[: most + 1], all=True)
-    return both.order_by("-active_at", "-id")
+    own, others = begun(user), of_others(user)
+    parts = [
+        own.filter(Q(pinned_at__isnull=False) | Q(folder__isnull=False))[:FILED_MAX_SESSIONS],
+        others.filter(Q(my_pinned_at__isnull=False) | Q(my_folder__isnull=False))[:FILED_MAX_SESSIONS],
+        own.filter(pinned_at=None, folder=None)[: most + 1],
+        others.filter(Q(my_pinned_at=None, my_folder=None))[: most + 1],
+    ]
+    return parts[0].union(*parts[1:], all=True).order_by("-active_at", "-id")
 
 
 def older(user: User, edge: ListCursor) -> OlderSessions:
     """Return the page after the cursor `edge`. One query."""
-    until = shown(user).filter(pinned_at=None, folder=None, active_at__lte=edge.active_at)
-    found = list(until.exclude(active_at=edge.active_at, id__gte=edge.session_id)[: PAGE_SESSIONS + 1])
+    until = Q(active_at__lte=edge.active_at) & ~Q(active_at=edge.active_at, id__gte=edge.session_id)
+    own = begun(user).filter(until, pinned_at=None, folder=None)[: PAGE_SESSIONS + 1]
+    others = of_others(user).filter(until, Q(my_pinned_at=None, my_folder=None))[: PAGE_SESSIONS + 1]
+    found = list(own.union(others, all=True).order_by("-active_at", "-id")[: PAGE_SESSIONS + 1])
     before = day_heading(user.day(edge.active_at), user.day())
     return OlderSessions(by_day(found[:PAGE_SESSIONS], user), next_cursor(found, PAGE_SESSIONS), before)
 
 
-def shown(user: User) -> ChatSessionQuerySet:
-    """Return the person's listed conversations with the columns of the list."""
-    return ChatSession.objects.visible_to(user).listed().only(*COLUMNS)
+def begun(user: User) -> ChatSessionQuerySet:
+    """Return the listed conversations that the person has begun, with the columns of the list."""
+    own = ChatSession.objects.visible_to(user).filter(owner=user).listed().only(*COLUMNS)
+    mine = {"my_read_seq": F("read_seq"), "my_pinned_at": F("pinned_at"), "my_folder": F("folder_id")}
+    return own.annotate(**mine, space_name=F("space__name"))
+
+
+def of_others(user: User) -> ChatSessionQuerySet:
+    """Return the listed conversations that others have shared with the person, with the columns of the list."""
+    shared = ChatSession.objects.shared_with(user).exclude(owner=user).alias(place=member_row(user))
+    listed = shared.filter(Q(place__archived_at=None)).written().only(*COLUMNS)
+    return listed.annotate(
+        my_read_seq=Coalesce(F("place__read_seq"), 0),
+        my_pinned_at=F("place__pinned_at"),
+        my_folder=F("place__folder_id"),
+        space_name=F("space__name"),
+    )
 
 
 def next_cursor(found: Sequence[ChatSession], most: int) -> str:

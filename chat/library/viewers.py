@@ -1,7 +1,6 @@
 """Who can see a conversation, or a file that was sent in one."""
 
 from chat.models import Attachment, ChatSession
-from oneclaw.models import clock
 from oneclaw.reasons import Reason
 from oneclaw.spaces.viewers import Ground, Viewer, by_name, viewers, viewers_of_space
 
@@ -19,7 +18,7 @@ def viewers_of_session(session: ChatSession) -> list[Viewer]:
                 )
                 found[viewer.person] = (*found.get(viewer.person, ()), *since)
     everybody = [Viewer(person, grounds) for person, grounds in found.items()]
-    links = list(session.shared_links.live(clock.database_now()).order_by("created_at"))
+    links = list(session.shared_links.live().order_by("created_at"))
     if links:
         everybody.append(Viewer(None, (Ground(Reason("viewer.link", {"number": len(links)}), links[0].created_at),)))
     return by_name(everybody)

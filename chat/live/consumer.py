@@ -5,6 +5,7 @@ import contextlib
 import logging
 import uuid
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -14,13 +15,15 @@ from django.utils import translation
 from chat.conversations import lifecycle, presence
 from chat.live import replay, revocation
 from chat.live.errors import CLIENT_ERRORS, code_and_sentence, retry_after
-from chat.live.frames import ClientFrame, OpenFrame, PingFrame, SendFrame, client_frame, decoded
+from chat.live.frames import ClientFrame, OpenFrame, PingFrame, SendFrame, WritingFrame, client_frame, decoded
 from chat.live.handle import Sent, Stored, handle
 from chat.live.outbox import Outbox
+from chat.live.publisher import begin_next
 from chat.live.rooms import Room, room_of
 from chat.live.server_frames import (
     PONG,
     SESSIONS_CHANGED,
+    SHARING_CHANGED,
     ServerFrame,
     budget_frame,
     encode,
@@ -73,6 +76,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         self.user = self.scope["user"]
         self.room: Room | None = None
         self.outbox = Outbox()
+        self.outbox.turn_away = self._turned_away
         self.unsubscribe: Callable[[], None] = lambda: None
         self.silence: asyncio.TimerHandle | None = None
         await self.accept()
@@ -81,6 +85,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             return
         # For this socket's context, which the turns that it starts inherit.
         translation.activate(language_of(self.user, accept_language_of(self.scope)))
+        self.outbox.person_id, self.outbox.language = self.user.pk, translation.get_language() or ""
         self.last_heard = asyncio.get_running_loop().time()
         self.writer = asyncio.create_task(self._write())
         self._check_silence()
@@ -104,13 +109,20 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             self._send_frame(PONG)
         elif isinstance(frame, OpenFrame):
             await self._open(frame)
+        elif isinstance(frame, WritingFrame):
+            if self.room is not None and self.room.company is not None:
+                self.room.company.writes(self.user.pk)
         else:
+            if isinstance(frame, SendFrame) and self.room is not None and self.room.company is not None:
+                self.room.company.wrote(self.user.pk)
             outcome = await handle(self.user, frame, self.room.session_id if self.room else None)
             if isinstance(outcome, Sent):
                 self._send_frame(outcome.frame())
                 metrics.acknowledgements.observe(asyncio.get_running_loop().time() - self.last_heard)
             if isinstance(frame, SendFrame) and isinstance(outcome, Stored) and self.room is None:
-                room = self._enter_room(frame.session)
+                session = outcome.message.session
+                room = self._enter_room(frame.session, session.owner_id)
+                self._watch(room, session.space_id if session.is_shared else None)
                 self._send_frames(room.with_growing([message_frame(outcome.message)]))
 
     async def _open(self, frame: OpenFrame) -> None:
@@ -119,8 +131,16 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             await self.close(NOT_SIGNED_IN_CODE)
             return
         session_id, last_seq = frame.session or uuid.uuid4(), frame.last_seq
+        owner_id = await self._open_room(session_id, last_seq, self.user.pk)
+        if owner_id != self.user.pk:
+            # Another person has shared it: their room is the one that gets its frames.
+            await self._open_room(session_id, last_seq, owner_id)
+
+    async def _open_room(self, session_id: uuid.UUID, last_seq: int, owner_id: int) -> int:
+        """Enter the room of the session of `owner_id`, and send what the page lacks; return whose the session is. When
+        it is of another person, send nothing."""
         # Entered before the rows are read, so that no hint about a later change is lost.
-        room = self._enter_room(session_id)
+        room = self._enter_room(session_id, owner_id)
         with room.joining():
             try:
                 page = await room.read_stable(
@@ -129,14 +149,33 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             except lifecycle.SessionNotFoundError:
                 self._leave_room()
                 raise
-            if room is not self.room:
-                return
+            if room is not self.room or page.owner_id != owner_id:
+                return page.owner_id if room is self.room else owner_id
+            self._watch(room, page.space_id)
             self._send_frame(ready_frame(session_id, page.newest_seq, reset=page.reset))
             if page.reset:
-                return
+                return owner_id
             if room.outboxes == {self.outbox}:
                 room.complete_seq = max(room.complete_seq, page.complete_seq)
             self._send_frames(room.with_growing(page.frames))
+        return owner_id
+
+    def _watch(self, room: Room, space_id: int | None) -> None:
+        """Show who else is in the room of a shared session, and what waits there."""
+        room.watch(space_id)
+        if space_id is not None:
+            room.begin_next = partial(begin_next, room.session_id)
+            room.show_queue()
+            if room.company is not None and (frame := room.company.frame()):
+                self._send_frame(frame)
+
+    def _turned_away(self) -> None:
+        """Tell the page that the person may not see the session any more, which gets no further frames of it."""
+        self.room = None
+        with translation.override(self.outbox.language):
+            self._send_frame(error_frame(*code_and_sentence(lifecycle.SessionNotFoundError())))
+        # The page loads again, and finds nothing.
+        self._send_frame(SHARING_CHANGED)
 
     def _release(self) -> None:
         if self.writer is None:
@@ -155,10 +194,10 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
     def _send_frames(self, frames: list[ServerFrame]) -> None:
         self.outbox.put_together((encode(frame), None) for frame in frames)
 
-    def _enter_room(self, session_id: uuid.UUID) -> Room:
-        if self.room is None or self.room.session_id != session_id:
+    def _enter_room(self, session_id: uuid.UUID, owner_id: int) -> Room:
+        if self.room is None or self.room.key != (owner_id, session_id):
             self._leave_room()
-            self.room = room_of(self.user.pk, session_id)
+            self.room = room_of(owner_id, session_id)
             self.room.outboxes.add(self.outbox)
         return self.room
 

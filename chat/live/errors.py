@@ -4,6 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.attachments import store
 from chat.conversations import branches, lifecycle, model_choice, transcript
+from chat.conversations.shared import queue
 from chat.routes import identities
 from chat.turns import retry
 from chat.turns.slots import TooManyTurnsError
@@ -32,6 +33,7 @@ CODES: dict[type[Exception], tuple[str, StrOrPromise]] = {
     transcript.ClientIdConflictError: ("conflict", transcript.ClientIdConflictError.wording),
     store.FileMissingError: ("file_gone", store.FileMissingError.wording),
     identities.WrongCodeError: ("wrong_code", identities.WrongCodeError.wording),
+    queue.QueueFullError: ("too_many_turns", queue.QueueFullError.wording),
     TooManyTurnsError: ("too_many_turns", TooManyTurnsError.wording),
     transcript.SessionBusyError: ("busy", transcript.SessionBusyError.wording),
 }

@@ -129,6 +129,19 @@ class StopFrame(FrameOfClient):
     message: MessageId | None = None
 
 
+class TakeBackFrame(FrameOfClient):
+    """Take the person's waiting message `client_id` out of the queue of a shared conversation."""
+
+    type: Literal["take_back"] = "take_back"
+    client_id: uuid.UUID
+
+
+class WritingFrame(FrameOfClient):
+    """Say that the person is writing in the shared conversation that the client shows."""
+
+    type: Literal["writing"] = "writing"
+
+
 class RetryFrame(FrameWithChoice):
     """Answer the same user message again, or continue the answer `message`."""
 
@@ -142,9 +155,9 @@ class PingFrame(FrameOfClient):
     type: Literal["ping"] = "ping"
 
 
-# What chat/live/handle.py does for every transport; the other two need a socket.
-Action = SendFrame | EditFrame | ShowFrame | StopFrame | RetryFrame
-ClientFrame = OpenFrame | PingFrame | Action
+# What chat/live/handle.py does for every transport; the others need a socket.
+Action = SendFrame | EditFrame | ShowFrame | StopFrame | RetryFrame | TakeBackFrame
+ClientFrame = OpenFrame | PingFrame | WritingFrame | Action
 F = TypeVar("F", bound=FrameOfClient)
 
 _client_frames: TypeAdapter[ClientFrame] = TypeAdapter(Annotated[ClientFrame, Field(discriminator="type")])

@@ -7,8 +7,9 @@ from functools import partial
 from typing import assert_never, overload
 
 from chat.conversations import branches, transcript
-from chat.live.frames import Action, EditFrame, RetryFrame, SendFrame, ShowFrame, StopFrame
-from chat.live.publisher import TurnPublisher
+from chat.conversations.shared import queue
+from chat.live.frames import Action, EditFrame, RetryFrame, SendFrame, ShowFrame, StopFrame, TakeBackFrame
+from chat.live.publisher import TurnPublisher, begin_next
 from chat.live.server_frames import (
     PONG,
     AckFrame,
@@ -16,15 +17,17 @@ from chat.live.server_frames import (
     EndedFrame,
     MessageFrame,
     PongFrame,
+    QueuedFrame,
     ReadyFrame,
     ack_frame,
     command_frame,
     ended_frame,
     message_frame,
+    queued_frame,
     ready_frame,
 )
-from chat.models import Message
-from chat.turns import commands, start
+from chat.models import Message, QueuedMessage
+from chat.turns import commands, start, stopping
 from chat.turns.commands import EndCommand
 from oneclaw.models import User
 from oneclaw.reasons import Reason
@@ -79,7 +82,18 @@ class CarriedOut:
     frame: Callable[[], ReadyFrame | MessageFrame | PongFrame]
 
 
-Sent = Stored | Ended | Commanded
+@dataclass(frozen=True)
+class Queued:
+    """The message waits for the running answer of a shared conversation."""
+
+    session_id: uuid.UUID
+    client_id: uuid.UUID
+
+    def frame(self) -> QueuedFrame:
+        return queued_frame(self.session_id, self.client_id)
+
+
+Sent = Stored | Ended | Commanded | Queued
 # `frame()` is the reply to a client without a socket. A socket gets all but those of Sent through its room.
 Outcome = Sent | CarriedOut
 
@@ -103,7 +117,10 @@ async def handle(user: User, frame: Action, session_id: uuid.UUID | None = None)
             session = await in_database(branches.show, user, frame.message)
             return CarriedOut(partial(ready_frame, session.pk, session.last_seq, reset=True))
         case StopFrame():
-            await in_database(transcript.request_stop, user, session_id, frame.message)
+            await in_database(stopping.request_stop, user, session_id, frame.message)
+            return CarriedOut(lambda: PONG)
+        case TakeBackFrame():
+            await in_database(queue.take_back, user, session_id, frame.client_id)
             return CarriedOut(lambda: PONG)
         case RetryFrame():
             answer = await start.repeat(user, frame.message, frame.type, frame.choice, TurnPublisher)
@@ -134,6 +151,10 @@ async def _send(user: User, frame: SendFrame) -> Sent:
         files=frame.files,
         listen=TurnPublisher,
     )
+    if isinstance(accepted, QueuedMessage):
+        # The answer that was running may have ended meanwhile.
+        await begin_next(frame.session)
+        return Queued(frame.session, frame.client_id)
     return Stored(accepted.message, accepted.duplicate)
 
 

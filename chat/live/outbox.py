@@ -22,7 +22,11 @@ NO_FRAME = WaitingFrame("", 0, exempt=False)
 class Outbox:
     """One socket's frames in the order of their last change; `drain` sends them one at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, person_id: int = 0, language: str = "") -> None:
+        # Whose socket it is, and the language in which frames are worded for it; "" for that of who sends.
+        self.person_id, self.language = person_id, language
+        # Called when the person may not see the session of its room any more.
+        self.turn_away: Callable[[], None] = lambda: None
         self._waiting: dict[object, WaitingFrame] = {}
         # Bytes of the waiting frames, by whether they are exempt.
         self._bytes = {True: 0, False: 0}

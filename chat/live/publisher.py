@@ -1,7 +1,10 @@
 """The publisher of a running turn: which frames it sends to the sockets of its session, and when."""
 
 import asyncio
+import uuid
 
+from chat.conversations.shared import queue
+from chat.conversations.shared.marks import show_author
 from chat.live.rooms import room_of
 from chat.live.server_frames import (
     BlockFrame,
@@ -17,13 +20,33 @@ from chat.live.server_frames import (
 )
 from chat.models import Message
 from chat.rendering.cards import RUNNING_CARD, Card
+from chat.turns import loop
 from chat.turns.answer import GrowingAnswer
 from chat.turns.loop import RunningTurn
+from chat.turns.persist import persist
 from oneclaw.llm import Block, ModelRequestError
 from oneclaw.llm.transport.pace import frame_seconds
 
 # The model's text is read once in a frame too: a frame is not postponed for the inexactness of the timers of both.
 EARLY_SECONDS = 0.01
+
+
+# Referenced here, because the event loop only has weak references to tasks.
+_next_answers: set["asyncio.Task[None]"] = set()
+
+
+async def begin_next(session_id: uuid.UUID) -> None:
+    """Answer the message that waits longest in a shared session, if there is one and no answer is running."""
+    accepted = await persist(queue.accept_next, session_id, uuid.uuid4())
+    if accepted is not None and accepted.turn is not None and accepted.answer is not None:
+        loop.start(accepted.turn, accepted.answer, TurnPublisher, accepted.message)
+
+
+def begin_next_soon(session_id: uuid.UUID) -> None:
+    """Do `begin_next` in a task of this process."""
+    _next_answers.add(task := asyncio.create_task(begin_next(session_id)))
+    task.add_done_callback(_next_answers.discard)
+    task.add_done_callback(loop.log_failure)
 
 
 class TurnPublisher:
@@ -55,15 +78,16 @@ class TurnPublisher:
     def begun(self, prompt: Message | None) -> None:
         room, answer = self._room, self._answer.message
         if prompt is not None:
+            show_author(prompt)
             room.complete_seq = room.complete_seq or prompt.seq - 1
-            room.publish(message_frame(prompt))
+            room.publish(lambda: message_frame(prompt))
         room.running = self
         self._follows = room.complete_seq >= answer.seq - 2
-        room.publish(message_frame(answer))
+        room.publish(lambda: message_frame(answer))
 
     def waiting(self, is_waiting: bool) -> None:
         self.is_waiting = is_waiting
-        self._room.publish(waiting_frame(is_waiting))
+        self._room.publish(lambda: waiting_frame(is_waiting))
 
     def grew(self) -> None:
         if self._timer is None:
@@ -83,20 +107,20 @@ class TurnPublisher:
 
     def round_finished(self, answer: Message, cards: dict[str, Card], following: Message) -> None:
         self._publish_finished(answer, cards, final=False)
-        self._room.publish(message_frame(following))
+        self._room.publish(lambda: message_frame(following))
 
     def making_room(self) -> None:
-        self._room.publish(making_room_frame())
+        self._room.publish(making_room_frame)
 
     def retrying(self, failure: ModelRequestError, seconds: float) -> None:
-        self._room.publish(retrying_frame(failure, seconds))
+        self._room.publish(lambda: retrying_frame(failure, seconds))
 
     def finished(self, answer: Message, failure: ModelRequestError | None) -> None:
         answer.turn = self._turn
         self._published_end = True
         self._publish_finished(answer, None, final=True)
         if failure:
-            self._room.publish(failure_frame(answer, failure))
+            self._room.publish(lambda: failure_frame(answer, failure))
 
     def closed(self) -> None:
         self._cancel_timer()
@@ -105,6 +129,8 @@ class TurnPublisher:
         if self._room.behind or not self._follows or not self._published_end:
             self._room.refresh()
         self._room.close_if_empty()
+        if self._turn.session.is_shared:
+            begin_next_soon(self._turn.session_id)
 
     # -- Called by the room ----------------------------------------------------------------------------
 
@@ -124,7 +150,7 @@ class TurnPublisher:
         self._cancel_timer()
         if self._follows:
             self._room.complete_seq = max(self._room.complete_seq, answer.seq)
-        self._room.publish_whole([message_frame(answer, cards), done_frame(answer, final=final)])
+        self._room.publish_whole(lambda: [message_frame(answer, cards), done_frame(answer, final=final)])
 
     def _publish_blocks(self) -> None:
         self._timer = None
@@ -138,7 +164,8 @@ class TurnPublisher:
         return block_frame(self._answer.message, index, self._answer.revision, html)
 
     def _publish_card(self, use: Block, card: Card) -> None:
-        self._room.publish(tool_frame(self._answer.message, use, card), ("tool", use["id"]))
+        answer = self._answer.message
+        self._room.publish(lambda: tool_frame(answer, use, card), ("tool", use["id"]))
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:

@@ -3,11 +3,13 @@
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from django.db.models import F, Q, Subquery
 
 from chat.conversations import lifecycle, versions
 from chat.conversations.message_pages import cards_of, mark_origins
+from chat.conversations.shared import marks
 from chat.live.server_frames import DoneFrame, MessageFrame, done_frame, message_frame
 from chat.models import Message, Turn
 from oneclaw.models import User
@@ -21,15 +23,18 @@ ReplayFrame = MessageFrame | DoneFrame
 
 
 def frames_after(owner_id: int, session_id: uuid.UUID, seq: int) -> tuple[list[ReplayFrame], int]:
-    """Return the frames for a page of the owner that has everything up to `seq`, and the page's new complete seq.
+    """Return the frames for a page that has everything up to `seq` of the session of `owner_id`, and the page's new
+    complete seq. The caller has checked that the person may see it.
 
     The complete seq is the newest message before the first incomplete one. A running answer is shown as of its last
     checkpoint, without `done`. An answer whose tools are running is incomplete: its cards will change. Sync.
     """
     own = Message.objects.filter(session_id=session_id, session__owner_id=owner_id)
-    messages = list(own.filter(active=True, seq__gt=seq).with_rating().select_related("turn").order_by("seq"))
+    rows = own.filter(active=True, seq__gt=seq).with_rating().select_related("turn").order_by("seq")
+    messages = list(marks.with_shared(rows))
     versions.mark(messages)
     mark_origins(messages)
+    marks.mark(messages)
     cards = cards_of(messages)
     using_tools = {
         message.parent_id for message in messages if message.role == Message.Role.TOOL and message.is_running
@@ -52,12 +57,14 @@ def frames_after(owner_id: int, session_id: uuid.UUID, seq: int) -> tuple[list[R
 
 def updated_frame(owner_id: int, message_id: str) -> MessageFrame | None:
     """Return the frame of a finished message of the owner as it is now, with its cards; None without one. Sync."""
-    own = Message.objects.filter(session__owner_id=owner_id, active=True).with_rating().select_related("turn")
+    rows = Message.objects.filter(session__owner_id=owner_id, active=True).with_rating().select_related("turn")
+    own = marks.with_shared(rows)
     message = own.filter(pk=message_id).exclude(status=Message.Status.RUNNING).first()
     if message is None:
         return None
     versions.mark([message])
     mark_origins([message])
+    marks.mark([message])
     return message_frame(message, cards_of([message, *own.filter(parent=message, role=Message.Role.TOOL)]))
 
 
@@ -91,6 +98,10 @@ class OpenPage:
 
     newest_seq: int
     reset: bool
+    # Whose room it is: the owner of the session, or the person themselves when it does not exist yet.
+    owner_id: int
+    # The space that it is shared with.
+    space_id: int | None = None
     frames: Sequence[ReplayFrame] = ()
     complete_seq: int = 0
 
@@ -104,14 +115,16 @@ def open_page(user: User, session_id: uuid.UUID, seq: int) -> OpenPage:
     session = lifecycle.open_session(user, session_id)
     if session is None and seq:
         raise lifecycle.SessionNotFoundError
-    newest = session.last_seq if session else 0
-    if seq > newest or (newest - seq > REPLAY_MAX_MESSAGES and is_far_behind(user.pk, session_id, seq)):
-        return OpenPage(newest, reset=True)
-    if seq and shows_hidden_message(user.pk, session_id, seq):
-        return OpenPage(newest, reset=True)
+    newest, owner_id = (session.last_seq, session.owner_id) if session else (0, user.pk)
+    space_id = session.space_id if session and session.is_shared else None
+    page = partial(OpenPage, newest, owner_id=owner_id, space_id=space_id)
+    if seq > newest or (newest - seq > REPLAY_MAX_MESSAGES and is_far_behind(owner_id, session_id, seq)):
+        return page(reset=True)
+    if seq and shows_hidden_message(owner_id, session_id, seq):
+        return page(reset=True)
     if seq == newest:
-        return OpenPage(newest, reset=False, complete_seq=seq)
-    frames, complete_seq = frames_after(user.pk, session_id, seq)
+        return page(reset=False, complete_seq=seq)
+    frames, complete_seq = frames_after(owner_id, session_id, seq)
     if is_too_much(frames, complete_seq):
-        return OpenPage(newest, reset=True)
-    return OpenPage(newest, reset=False, frames=frames, complete_seq=complete_seq)
+        return page(reset=True)
+    return page(reset=False, frames=frames, complete_seq=complete_seq)

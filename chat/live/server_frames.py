@@ -2,12 +2,14 @@
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from chat.conversations.shared.people import Participant
+from chat.conversations.shared.queue import Waiting
 from chat.models import Message
 from chat.rendering.cards import Card
 from chat.rendering.messages import card_html, message_html
@@ -81,7 +83,7 @@ class DoneFrame(TypedDict):
 
 class NoticeFrame(TypedDict):
     type: Literal["notice"]
-    kind: Literal["retrying", "waiting", "budget", "sessions", "rounds"]
+    kind: Literal["retrying", "waiting", "budget", "sessions", "rounds", "shared"]
     html: str
 
 
@@ -94,6 +96,39 @@ class ErrorFrame(TypedDict):
     client_id: NotRequired[str]
     # The answer that failed.
     message: NotRequired[str]
+
+
+class QueuedFrame(TypedDict):
+    type: Literal["queued"]
+    client_id: str
+    session: str
+
+
+class WaitingMessage(TypedDict):
+    client_id: str
+    person: str
+    name: str
+    initials: str
+    text: str
+    files: int
+
+
+class QueueFrame(TypedDict):
+    type: Literal["queue"]
+    # The next one first.
+    waiting: list[WaitingMessage]
+
+
+class PresentPerson(TypedDict):
+    person: str
+    name: str
+    initials: str
+    writing: bool
+
+
+class PresenceFrame(TypedDict):
+    type: Literal["presence"]
+    people: list[PresentPerson]
 
 
 class PongFrame(TypedDict):
@@ -111,12 +146,17 @@ ServerFrame = (
     | DoneFrame
     | NoticeFrame
     | ErrorFrame
+    | QueuedFrame
+    | QueueFrame
+    | PresenceFrame
     | PongFrame
 )
 
 PONG: PongFrame = {"type": "pong"}
 SESSIONS_CHANGED: NoticeFrame = {"type": "notice", "kind": "sessions", "html": ""}
 ROUNDS_CHANGED: NoticeFrame = {"type": "notice", "kind": "rounds", "html": ""}
+# Who sees the conversation has changed.
+SHARING_CHANGED: NoticeFrame = {"type": "notice", "kind": "shared", "html": ""}
 
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -231,6 +271,40 @@ def budget_frame(hint: Mapping[str, Any]) -> NoticeFrame:
     """Return the notice that most of a budget is used, from the hint that says so (chat/turns/admission.py)."""
     sentence = BUDGET_WARNINGS[hint["scope"], hint["period"]] % {"percent": hint["percent"]}
     return {"type": "notice", "kind": "budget", "html": str(sentence)}
+
+
+def queued_frame(session_id: uuid.UUID, client_id: uuid.UUID) -> QueuedFrame:
+    """Return the frame that a message waits for the running answer of a shared conversation."""
+    return {"type": "queued", "client_id": str(client_id), "session": str(session_id)}
+
+
+def queue_frame(waiting: Sequence[Waiting]) -> QueueFrame:
+    """Return the frame with the messages that wait in a shared conversation."""
+    return {
+        "type": "queue",
+        "waiting": [
+            {
+                "client_id": str(each.client_id),
+                "person": str(each.author.id),
+                "name": each.author.name,
+                "initials": each.author.initials,
+                "text": each.text,
+                "files": each.files,
+            }
+            for each in waiting
+        ],
+    }
+
+
+def presence_frame(here: Iterable[tuple[Participant, bool]]) -> PresenceFrame:
+    """Return the frame with the people who have a shared conversation open, each with whether they are writing."""
+    return {
+        "type": "presence",
+        "people": [
+            {"person": str(each.id), "name": each.name, "initials": each.initials, "writing": writing}
+            for each, writing in here
+        ],
+    }
 
 
 def failure_frame(answer: Message, failure: ModelRequestError) -> ErrorFrame:

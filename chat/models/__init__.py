@@ -1,5 +1,5 @@
 """The models of the chat: agents, conversations with their turns and messages, ratings, attachments, links, prompts,
-imports, rounds, hooks, routes, schedules, sub-sessions."""
+imports, rounds, hooks, routes, schedules, sub-sessions, and what members have of shared conversations."""
 
 from chat.models.agents import Agent, DmScope, Effort, default_agent
 from chat.models.attachments import Attachment, AttachmentQuerySet, MessageFile
@@ -32,5 +32,7 @@ from chat.models.routes import (
     SessionRouteQuerySet,
 )
 from chat.models.schedules import Beat, BeatQuerySet, Schedule
+from chat.models.sharing.people import SessionMember, placed
+from chat.models.sharing.queue import QueuedMessage
 from chat.models.sub_tasks import RelayedMessage, SubTask
-from chat.models.turns import Turn
+from chat.models.turns import Turn, lease_end

@@ -15,13 +15,31 @@ from django.utils.translation import gettext
 from chat.models.agents import Agent, Effort
 from chat.models.heads import Head
 from chat.models.routes import SessionRoute
+from chat.models.sharing import visibility
 from chat.models.turns import AnswerStatus, Turn
 from oneclaw.models import Space, User
 
 
 class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
+    # Who may see, continue and manage a session: chat/models/sharing/visibility.py.
     def visible_to(self, user: User) -> "ChatSessionQuerySet":
-        return self.filter(owner=user, deleted_at=None)
+        return self.filter(visibility.visible(user), deleted_at=None)
+
+    def private_to(self, user: User) -> "ChatSessionQuerySet":
+        """Return the sessions that `user` alone may see."""
+        return self.filter(visibility.private(user), deleted_at=None)
+
+    def shared_with(self, user: User) -> "ChatSessionQuerySet":
+        """Return the sessions that are shared with a space of `user`."""
+        return self.filter(visibility.shared(user), deleted_at=None)
+
+    def continued_by(self, user: User) -> "ChatSessionQuerySet":
+        """Return the sessions that `user` may write in."""
+        return self.filter(visibility.continued(user), deleted_at=None)
+
+    def managed_by(self, user: User) -> "ChatSessionQuerySet":
+        """Return the sessions that `user` may rename, move, unshare and delete; also deleted ones."""
+        return self.filter(visibility.managed(user))
 
     def listed(self) -> "ChatSessionQuerySet":
         """Return the sessions of the sidebar, newest activity first: without archived, temporary and empty ones."""
@@ -86,9 +104,12 @@ class ChatSession(models.Model):
     key = models.CharField(max_length=200, unique=True)
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="chat_sessions", db_index=False)
     # The one shared space it sees besides its owner's own, if any.
-    space = models.ForeignKey(Space, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    space = models.ForeignKey(Space, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False)
     # When its owner shared it with the members of that space, who read and continue it; None: private to its owner.
     shared_at = models.DateTimeField(null=True, blank=True)
+    # The messages up to this number are from before it was shared last: the model is not sent, and members are not
+    # shown, what came into them from its owner's memory.
+    shared_seq = models.PositiveBigIntegerField(default=0)
     agent = models.ForeignKey(Agent, on_delete=models.RESTRICT, related_name="sessions")
     # The model that its owner chose; empty: the agent's, or the server's (chat/conversations/model_choice.py).
     model = models.CharField(max_length=100, blank=True)
@@ -146,6 +167,7 @@ class ChatSession(models.Model):
             ),
             models.Index(fields=["title_due_at"], condition=Q(title_due_at__isnull=False), name="sessions_to_name"),
             models.Index(fields=["route"], condition=Q(route__isnull=False), name="sessions_of_routes"),
+            models.Index(fields=["space", "-active_at"], condition=Q(space__isnull=False), name="sessions_of_spaces"),
             models.Index(
                 fields=["active_at"], condition=Q(mode="temporary", last_seq__gt=0), name="temporary_sessions"
             ),
@@ -185,8 +207,12 @@ class ChatSession(models.Model):
         return gettext("More for “%(session)s”") % {"session": self.name}
 
     @property
+    def is_shared(self) -> bool:
+        return self.shared_at is not None
+
+    @property
     def is_unread(self) -> bool:
-        return self.last_seq > self.read_seq
+        return self.last_seq > int(vars(self).get("my_read_seq", self.read_seq))
 
     @property
     def is_read_only(self) -> bool:
@@ -224,7 +250,11 @@ class Version:
 
 class MessageQuerySet(models.QuerySet["Message"]):
     def visible_to(self, user: User) -> "MessageQuerySet":
-        return self.filter(session__owner=user, session__deleted_at=None)
+        return self.filter(visibility.visible(user, "session__"), session__deleted_at=None)
+
+    def private_to(self, user: User) -> "MessageQuerySet":
+        """Return the messages of sessions that `user` alone may see."""
+        return self.filter(visibility.private(user, "session__"), session__deleted_at=None)
 
     def shown(self) -> "MessageQuerySet":
         """Return the messages of the shown branch, which is on the page and in the prompt, in order."""
@@ -280,7 +310,8 @@ class Message(models.Model):
     # text or a Reason as JSON; "context", the items that extensions added, and "hook_text", the text that hooks added
     # (chat/context/per_message.py); "sent", what of it was sent first (chat/context/view.py); "continued", whether an
     # answer continues one that was cut off; "by", who wrote a message of the role user if not the person: "session",
-    # another conversation, or "schedule", a scheduled turn; "origin", the id of that conversation, and "hops", how many
+    # another conversation, "schedule", a scheduled turn, or "member"; "from", which member wrote it in a shared
+    # conversation (chat/conversations/shared/marks.py); "origin", the id of that conversation, and "hops", how many
     # conversations it has passed since a person's message; "answer_lines", the numbers of the lines under an answer.
     meta = models.JSONField(default=dict)
     # The words of the text blocks, for search and lists.
@@ -302,6 +333,10 @@ class Message(models.Model):
     origin_title = ""
     # The cards of its calls that ended together with it (chat/conversations/transcript.py); no column.
     closed_cards: dict[str, Any] | None = None
+    # Who wrote it in a shared conversation, and whether what came from a memory into it is hidden
+    # (chat/conversations/shared/marks.py); no columns.
+    shown_author: Any = None
+    hides_memory = False
 
     class Meta:
         constraints = [

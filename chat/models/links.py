@@ -4,20 +4,25 @@ import datetime as dt
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from chat.models.conversations import ChatSession
-from oneclaw.models import User, clock
+from chat.models.sharing import visibility
+from oneclaw.models import SpaceRole, User, clock
 
 
 class SharedLinkQuerySet(models.QuerySet["SharedLink"]):
     def visible_to(self, user: User) -> "SharedLinkQuerySet":
-        return self.filter(session__owner=user, session__deleted_at=None)
+        """Return the links to the conversations that `user` has begun, as long as they see them."""
+        return self.filter(visibility.visible(user, "session__"), session__owner=user, session__deleted_at=None)
 
     def live(self, now: dt.datetime | None = None) -> "SharedLinkQuerySet":
-        """Return the links that work at `now`: not expired, conversation not deleted, owner's account active."""
-        kept = self.filter(session__deleted_at=None, session__owner__is_active=True)
+        """Return the links that work at `now`: not expired, conversation not deleted, owner's account active, and the
+        owner still a member where it is shared."""
+        is_member = SpaceRole.objects.filter(space=OuterRef("session__space"), user=OuterRef("session__owner"))
+        seen = Q(session__shared_at=None) | Exists(is_member)
+        kept = self.filter(seen, session__deleted_at=None, session__owner__is_active=True)
         return kept.filter(Q(expires_at=None) | Q(expires_at__gt=now or clock.database_now()))
 
 

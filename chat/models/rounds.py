@@ -26,6 +26,10 @@ class ContextRoundQuerySet(JobQuerySet["ContextRound"]):
         number = Func(F("number"), function="to_jsonb", output_field=models.JSONField())
         return self.usable().filter(session__used_rounds__contains=number)
 
+    def for_readers(self, session: ChatSession) -> Self:
+        """Return those of `session` that everybody who sees it may read: of a shared one, the ones made since then."""
+        return self.filter(created_at__gte=session.shared_at) if session.shared_at is not None else self.all()
+
     def summaries(self) -> Self:
         """Return the rounds that replace older messages by a summary."""
         return self.filter(kind=ContextRound.Kind.COMPACT)

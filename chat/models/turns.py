@@ -1,13 +1,16 @@
 """The attempts to answer a message, and how an answer ends."""
 
+import datetime as dt
 import uuid
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 
-from oneclaw.models import clock
+from oneclaw.models import User, clock
 from oneclaw.reasons import ReasonField
 
 
@@ -18,6 +21,11 @@ class TurnQuerySet(models.QuerySet["Turn"]):
     def abandoned(self) -> "TurnQuerySet":
         """Return the running turns whose lease has expired, because their process no longer renews it."""
         return self.running().filter(lease_until__lt=clock.database_now())
+
+
+def lease_end() -> Combinable:
+    """Return the end of a lease that is taken or renewed now, as an expression."""
+    return clock.database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)
 
 
 class AnswerStatus(models.TextChoices):
@@ -44,6 +52,10 @@ class Turn(models.Model):
     # The user message that it answers.
     prompt = models.ForeignKey("Message", on_delete=models.CASCADE, related_name="attempts", db_index=False)
     attempt = models.PositiveIntegerField(default=1)
+    # In a shared conversation the person who asked for it, for whom its tools act; None: the owner of the session.
+    asked_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
+    )
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.SEND)
     status = models.CharField(max_length=12, choices=Status, default=Status.RUNNING)
     # The token of the process that runs it, and the end of its lease. A new holder has a new token.
@@ -63,7 +75,20 @@ class Turn(models.Model):
             models.UniqueConstraint(fields=["session"], condition=Q(status="running"), name="one_running_turn"),
             models.UniqueConstraint(fields=["prompt", "attempt"], name="one_answer_per_attempt"),
         ]
-        indexes = [models.Index(fields=["lease_until"], condition=Q(status="running"), name="turn_leases")]
+        indexes = [
+            models.Index(fields=["lease_until"], condition=Q(status="running"), name="turn_leases"),
+            models.Index(fields=["asked_by"], condition=Q(asked_by__isnull=False), name="turns_of_members"),
+        ]
 
     def __str__(self) -> str:
         return f"turn {self.pk} of {self.session_id}: {self.status}"
+
+    @property
+    def person(self) -> User:
+        """Return the person who asked for it: whose limits, language and time zone count, and for whom tools act."""
+        return self.asked_by or self.session.owner
+
+    @property
+    def person_id(self) -> int:
+        """Return the id of `person`."""
+        return self.asked_by_id or self.session.owner_id

@@ -46,7 +46,7 @@ def details_of(message: Message) -> Details:
     used = [each for each in rounds if each.usage]
     began, ended = rounds[0].created_at, message.finished_at
     by_person = message.role == Message.Role.USER
-    known = by_person or turn is not None
+    known = (by_person or turn is not None) and not message.hides_memory
     sources = [extension.details for extension in extensions.installed() if extension.details]
     return Details(
         message=message,

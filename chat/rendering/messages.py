@@ -64,13 +64,25 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
             for block in (message.content if by_person else [])
             if block["type"] == "attachment"
         ],
-        "lines": [] if by_person else answer_lines(message),
+        "lines": [] if by_person or message.hides_memory else answer_lines(message),
+        "author": message.shown_author,
+        "author_id": str(message.shown_author.id) if message.shown_author else "",
         "actions": actions_html(message),
         "is_continued": message.meta.get("continued", False),
         "by_itself_at": message.meta.get("at", "") if message.meta.get("by") == "schedule" else "",
         "has_ending": not by_person and has_ending(message),
         "error": message.turn.error if status == Message.Status.FAILED and message.turn else None,
     }
+
+
+def others_may_read(message: Message, results: Mapping[str, Card]) -> SafeString:
+    """Return the display blocks of an answer without its thoughts and the calls of personal tools."""
+    shown = [
+        block
+        for block in message.content
+        if block["type"] == "text" or (block["type"] == "tool_use" and extensions.is_for_others(block["name"]))
+    ]
+    return rendered(shown, results)
 
 
 def answer_lines(message: Message) -> list[tuple[str, str]]:
@@ -133,6 +145,8 @@ def has_ending(message: Message) -> bool:
 
 def answer_html(message: Message, results: Mapping[str, Card]) -> SafeString:
     """Return the display blocks of an answer, from Message.html where that is current and in the reader's language."""
+    if message.hides_memory:
+        return others_may_read(message, results)
     if message.html_version == incremental.HTML_VERSION and is_in_language(message.html):
         html = with_fresh_cards(message, results)
     else:

@@ -43,7 +43,7 @@ def key_of(user: User, agent: Agent, sender: Sender) -> str:
 def current_session(user: User, sender: Sender, choice: Choice = NO_CHOICE) -> ChatSession | None:
     """Return the current conversation of messages from `sender`; None before the first one. Raise NotOfferedError."""
     key = key_of(user, model_choice.agent_for(user, choice), sender)
-    return ChatSession.objects.visible_to(user).filter(current_of__key=key).select_related("agent").first()
+    return ChatSession.objects.private_to(user).filter(current_of__key=key).select_related("agent").first()
 
 
 @transaction.atomic
@@ -94,7 +94,7 @@ def locked(user: User, agent: Agent, incoming: Incoming) -> tuple[ChatSession, S
 
 def lock_current(user: User, key: str) -> tuple[ChatSession, SessionRoute] | None:
     """Lock and return the current conversation of the route `key`, and the route; None when there is none yet."""
-    current = ChatSession.objects.visible_to(user).filter(current_of__key=key).select_related("owner", "agent")
+    current = ChatSession.objects.private_to(user).filter(current_of__key=key).select_related("owner", "agent")
     while session := current.select_for_update(no_key=True, of=("self",)).first():
         route = resets.locked_route(session)
         # Else another process has pointed the route at another conversation meanwhile.
@@ -107,7 +107,7 @@ def make(user: User, agent: Agent, key: str, incoming: Incoming) -> None:
     """Store the route `key` with an empty conversation, unless another process has done so."""
     # Not the route's row: all others lock that after its conversation.
     hold(f"route {key}")
-    if ChatSession.objects.visible_to(user).filter(current_of__key=key).exists():
+    if ChatSession.objects.private_to(user).filter(current_of__key=key).exists():
         return
     sender = incoming.sender
     about = {"channel": sender.channel, "account": sender.account, "peer": sender.peer}

@@ -125,7 +125,7 @@ def checked_options(user: User, form: Mapping[str, str], tools: Collection[str])
     except ValueError:
         conversation = None
     else:
-        conversation = ChatSession.objects.visible_to(user).written().filter(pk=chosen).first()
+        conversation = ChatSession.objects.private_to(user).written().filter(pk=chosen).first()
     return Options(agent, [name for name in grantable_tools() if name in tools], conversation)
 
 

@@ -61,5 +61,5 @@ def fingerprint_of(user: User, session: ChatSession, checklist: str, items: Iter
 
 def _conversations(session: ChatSession) -> ChatSessionQuerySet:
     """Return the conversations that the agent of `session` may know of, newest activity first."""
-    found = ChatSession.objects.visible_to(session.owner).listed()
+    found = ChatSession.objects.private_to(session.owner).listed()
     return found.filter(agent=session.agent) if session.agent.own_memory else found.exclude(agent__own_memory=True)

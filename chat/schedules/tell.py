@@ -84,7 +84,7 @@ def conversation_of(schedule: Schedule) -> ChatSession:
 def _locked(user: User, session_id: uuid.UUID | None) -> ChatSession | None:
     if session_id is None:
         return None
-    sessions = ChatSession.objects.visible_to(user).filter(pk=session_id, kind="")
+    sessions = ChatSession.objects.private_to(user).filter(pk=session_id, kind="")
     return sessions.select_for_update(no_key=True).first()
 
 

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import transaction
 
 from chat import extensions
+from chat.context.token_budget import tokens_of_tree
 from chat.conversations import forking, titles, transcript
 from chat.conversations.keys import sub_session_key
 from chat.conversations.model_choice import offered_models
@@ -17,7 +18,6 @@ from chat.session_tools.limits import DAY_MAX_COUNT, RUNNING_MAX_COUNT, TURN_MAX
 from chat.session_tools.offered import depth_of
 from chat.session_tools.wording import task_text
 from chat.turns.slots import TooManyTurnsError, turn_slots
-from chat.turns.token_budget import tokens_of_tree
 from oneclaw.locks import hold
 from oneclaw.models import User, clock
 from oneclaw.reasons import Reason

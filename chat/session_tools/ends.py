@@ -2,9 +2,9 @@
 
 from django.db.models import Exists, OuterRef
 
-from chat.conversations import transcript
 from chat.models import ChatSession, SubTask, Turn
 from chat.session_tools import relay, results
+from chat.turns import stopping
 from oneclaw.models import User, clock
 
 # How many rows one sweep ends at most.
@@ -19,7 +19,7 @@ def record_end_of(session: ChatSession) -> None:
 
 def stop(user: User, task: SubTask) -> None:
     """Ask the sub-session to stop; what it has written stays."""
-    transcript.request_stop(user, task.session_id, None)
+    stopping.request_stop(user, task.session_id, None)
 
 
 def stop_children(session: ChatSession, turn: Turn) -> None:

@@ -14,7 +14,7 @@ def visible_sessions(session: ChatSession) -> ChatSessionQuerySet:
     They are of the same owner, never temporary, deleted or of a scheduled turn. An agent with a memory of its own sees
     only its own conversations, and no other agent sees those.
     """
-    found = ChatSession.objects.visible_to(session.owner).filter(last_seq__gt=0).exclude(pk=session.pk)
+    found = ChatSession.objects.private_to(session.owner).filter(last_seq__gt=0).exclude(pk=session.pk)
     found = found.exclude(mode=ChatSession.Mode.TEMPORARY).exclude(kind=ChatSession.Kind.BEAT)
     if session.agent.own_memory:
         return found.filter(agent=session.agent_id)

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.utils import timezone, translation
 
 from chat import extensions
+from chat.conversations.shared import marks
 from chat.models import ChatSession, Message
 from chat.rendering import citations
 from chat.transfer.importing.own import FORMAT, VERSION
@@ -31,9 +32,27 @@ Pieces = Iterator[str]
 def paged(messages: QuerySet[Message]) -> Iterator[Message]:
     """Yield the messages in order, each page of them from its own query."""
     listed, after = messages.select_related("turn", "parent").order_by("seq"), 0
+    listed = marks.with_shared(listed)
     while found := list(listed.filter(seq__gt=after)[:PIECE_MESSAGES]):
-        yield from found
+        marks.mark(found)
+        yield from map(for_readers, found)
         after = found[-1].seq
+
+
+def for_readers(message: Message) -> Message:
+    """Return `message` as everybody who sees it may read it: without what came from a memory before it was shared."""
+    if message.hides_memory:
+        message.content = [block for block in message.content if not is_hidden(block)]
+        calls, cards = {use["id"] for use in message.tool_uses()}, message.meta.get("cards", {})
+        message.meta = {**message.meta, "cards": {id: card for id, card in cards.items() if id in calls}}
+    return message
+
+
+def is_hidden(block: dict[str, Any]) -> bool:
+    """Return whether `block` may hold something of its owner's memory."""
+    if block["type"] == "tool_use":
+        return not extensions.is_for_others(block["name"])
+    return block["type"] in ("thinking", "redacted_thinking", "tool_result", "compaction")
 
 
 def as_json(session: ChatSession) -> Pieces:
@@ -47,8 +66,8 @@ def as_json(session: ChatSession) -> Pieces:
         "title": session.title,
         "mode": session.mode,
         "agent": session.agent.name,
-        "folder": session.folder.name if session.folder else None,
-        "archived": session.archived_at is not None,
+        "folder": session.folder.name if session.folder and not session.is_shared else None,
+        "archived": session.archived_at is not None and not session.is_shared,
         "created_at": written(session.created_at),
         "active_at": written(session.active_at),
     }
@@ -71,6 +90,8 @@ def message_of(message: Message) -> dict[str, Any]:
         "created_at": written(message.created_at),
         "content": [block_of(block) for block in message.content],
     }
+    if message.shown_author:
+        exported["author"] = message.shown_author.name
     if message.finished_at:
         exported["finished_at"] = written(message.finished_at)
     if cards := message.meta.get("cards"):
@@ -134,6 +155,8 @@ def as_markdown(session: ChatSession) -> Pieces:
 def section(message: Message, session: ChatSession, cards: dict[str, Any]) -> str:
     by_person = message.role == Message.Role.USER
     name = "You" if by_person else one_line(session.agent.name)
+    if message.shown_author:
+        name = one_line(message.shown_author.name)
     is_relayed = by_person and not message.is_by_person
     if is_relayed:
         name = "Another conversation" if message.origin_id else "By itself"

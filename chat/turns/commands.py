@@ -56,7 +56,8 @@ def end_conversation(user: User, session_id: uuid.UUID, reason: str) -> uuid.UUI
     belongs to another person or is deleted.
     """
     session = lifecycle.find(user, session_id)
-    follower = lifecycle.end(session, reason) if session is not None else None
+    # The others go on with a shared one.
+    follower = lifecycle.end(session, reason) if session is not None and not session.is_shared else None
     return follower.pk if follower else None
 
 
@@ -78,6 +79,8 @@ def begin_anew(
     such conversation yet. Raise the errors of `transcript.accept`.
     """
     session = lifecycle.find(user, session_id)
+    if session is not None and session.is_shared:
+        session, mode, choice = None, None, replace(choice, agent=None)
     if session is not None:
         follower = lifecycle.successor(session, follower_id)
         follower.route_id = None
@@ -116,6 +119,8 @@ def carry_out(user: User, session_id: uuid.UUID, key: uuid.UUID, command: Contex
     Raise SessionNotFoundError when it belongs to another person or is deleted, oneclaw.text.InvalidTextError.
     """
     session = lifecycle.find(user, session_id)
+    if session is not None and command.word != "/context":
+        lifecycle.refuse_unless_writer(user, session)
     match command.word:
         case "/compact":
             return compact(session, command.focus)
@@ -188,7 +193,7 @@ def reply_to(turn: Turn) -> list[Event] | None:
         arguments = {command.argument: argument}
         block: Block = {"type": "tool_use", "id": f"command_{turn.pk}", "name": command.tool, "input": arguments}
         return [BlockStarted(0, block), BlockFinished(0, block), Finished("tool_use", {}, "")]
-    with translation.override(session.owner.language or translation.get_language()):
+    with translation.override(turn.person.language or translation.get_language()):
         failed = any(block.get("is_error") for block in results.content)
         text = _("That did not work.") if failed else str(command.done)
     return [TextDelta(0, text), BlockFinished(0, {"type": "text", "text": text}), Finished("end_turn", {}, "")]

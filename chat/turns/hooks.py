@@ -60,7 +60,7 @@ def before_agent_start(turn: Turn) -> str:
     session = ChatSession.objects.select_related("agent").get(pk=turn.session_id)
     prompt, model = turn.prompt, model_choice.model_of(session)
     asked = BeforeAgentStart(
-        user_id=session.owner_id,
+        user_id=turn.person_id,
         session_id=session.pk,
         turn_id=turn.pk,
         message_id=prompt.pk,
@@ -136,7 +136,7 @@ def before_result_is_stored(
     if not extensions.hooks_at(ToolResultPersist):
         return result
     asked = ToolResultPersist(
-        user_id=session.owner_id,
+        user_id=answer.turn.person_id if answer.turn else session.owner_id,
         session_id=session.pk,
         message_id=answer.pk,
         call_id=use["id"],
@@ -165,10 +165,9 @@ def result_after(run: HookRun[ToolResultPersist], result: ToolResult) -> ToolRes
 
 def turn_has_finished(turn: Turn, answer: Message) -> None:
     """Notify the hooks that `turn` has ended with `answer`. Sync."""
-    owner = ChatSession.objects.values_list("owner_id", flat=True).get(pk=turn.session_id)
     extensions.run_hooks(
         TurnFinished(
-            user_id=owner,
+            user_id=turn.person_id,
             session_id=turn.session_id,
             turn_id=turn.pk,
             message_id=answer.pk,

@@ -16,6 +16,7 @@ from django.conf import settings
 
 from chat import extensions
 from chat.compaction import room
+from chat.context import token_budget
 from chat.context.notices import ANSWER_NOW
 from chat.context.prompt import answer_meta, build_request, withhold_earlier_thinking
 from chat.conversations import transcript
@@ -24,7 +25,7 @@ from chat.extensions import BeforeAgentStart, FinishedCall, TurnFinished
 from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
 from chat.signals import turn_finished
-from chat.turns import answer_lines, commands, hooks, token_budget, waiting_calls
+from chat.turns import answer_lines, commands, hooks, waiting_calls
 from chat.turns.answer import FAILED_ENDINGS, GrowingAnswer, end_columns
 from chat.turns.checkpoints import checkpoints
 from chat.turns.listener import TurnListener
@@ -68,8 +69,7 @@ class RunningTurn:
         self.ending = ""
         # Whether the turn can be ended at once: it waits for a slot, or the model streams.
         self._is_endable = self._has_slot = False
-        # When the model has had its time, by the event loop's clock.
-        self._deadline = 0.0
+        self._deadline = 0.0  # by the event loop's clock: when the model has had its time
         # Whether it was checked, before the first request, that the conversation fits into the model's window.
         self._has_room = False
         self._sources = TurnSources()
@@ -156,7 +156,7 @@ class RunningTurn:
 
     async def _take_slot(self) -> None:
         """Wait until this turn may ask the model."""
-        user_id = self.turn.session.owner_id
+        user_id = self.turn.person_id
         has_waited = not turn_slots.is_free(user_id)
         if has_waited:
             self.listener.waiting(True)
@@ -174,7 +174,7 @@ class RunningTurn:
         """Let another turn ask the model, if this one may."""
         if self._has_slot:
             self._has_slot = False
-            turn_slots.release(self.turn.session.owner_id)
+            turn_slots.release(self.turn.person_id)
 
     @contextlib.contextmanager
     def _endable(self) -> Iterator[None]:

@@ -39,16 +39,16 @@ def repeat(
     last = session.messages.shown().last()
     if last == message and message.role == Message.Role.USER:
         model_choice.apply_choice(session, choice)
-        return begin_turn(session, message, Turn.Kind.RETRY, holder)
+        return begin_turn(session, message, Turn.Kind.RETRY, holder, asked_by=user)
     if last is None or message.turn is None or last.turn_id != message.turn_id:
         raise NothingToRepeatError
     model_choice.apply_choice(session, choice)
     prompt = message.turn.prompt
     if kind == Turn.Kind.CONTINUE:
         notice = append(session, Message.Role.NOTICE, parent=last, content=[notices.CONTINUE])
-        return begin_turn(session, prompt, kind, holder, parent=notice)
+        return begin_turn(session, prompt, kind, holder, parent=notice, asked_by=user)
     branches.hide_from(session, prompt.seq + 1)
-    turn, answer = begin_turn(session, prompt, kind, holder)
+    turn, answer = begin_turn(session, prompt, kind, holder, asked_by=user)
     versions.mark([answer])
     branches.notify_reset(session)
     return turn, answer

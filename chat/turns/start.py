@@ -7,11 +7,13 @@ lost, the same holder gets its own turn again. `listen` makes the listener of th
 import asyncio
 import uuid
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from chat.conversations import branches, transcript
 from chat.conversations.model_choice import NO_CHOICE, Choice
-from chat.models import Message
+from chat.conversations.shared import queue
+from chat.models import Message, QueuedMessage
 from chat.turns import loop, retry
 from chat.turns.admission import admit, within_budgets
 from chat.turns.loop import ListenerFactory
@@ -34,16 +36,20 @@ async def send(
     choice: Choice = NO_CHOICE,
     files: Sequence[uuid.UUID] = (),
     listen: ListenerFactory,
-) -> transcript.AcceptedMessage:
-    """Store a person's message once per `client_id`, and answer it.
+) -> transcript.AcceptedMessage | QueuedMessage:
+    """Store a person's message once per `client_id`, and answer it; in a shared conversation, in which an answer is
+    running, return the message that waits.
 
-    Raise the errors of chat/turns/admission.py and those of `transcript.accept`.
+    Raise QueueFullError, the errors of chat/turns/admission.py and those of `transcript.accept`.
     """
-    written = (user, session_id, client_id, text, uuid.uuid4(), mode, choice, files)
+    accept = partial(transcript.accept, user, session_id, client_id, text, uuid.uuid4(), mode, choice, files)
     await admit(user, client_id)
 
-    async def store() -> transcript.AcceptedMessage:
-        return _run(await persist(within_budgets, user, client_id, transcript.accept, *written), listen)
+    async def store() -> transcript.AcceptedMessage | QueuedMessage:
+        try:
+            return _run(await persist(within_budgets, user, client_id, accept), listen)
+        except transcript.SessionBusyError:
+            return await persist(queue.add, user, session_id, client_id, text, choice, files)
 
     return await _to_its_end(store())
 
@@ -78,8 +84,8 @@ async def edit(
     await admit(user, client_id)
 
     async def store() -> transcript.AcceptedMessage:
-        written = (user, message_id, client_id, text, holder, choice)
-        return _run(await persist(within_budgets, user, client_id, branches.edit, *written), listen)
+        stored = partial(branches.edit, user, message_id, client_id, text, holder, choice)
+        return _run(await persist(within_budgets, user, client_id, stored), listen)
 
     return await _to_its_end(store())
 

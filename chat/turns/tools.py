@@ -22,6 +22,7 @@ from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
 from chat.turns import hooks
 from oneclaw.llm import Block
+from oneclaw.models import User
 from oneclaw.reasons import Reason
 
 logger = logging.getLogger(__name__)
@@ -142,7 +143,13 @@ def run(session: ChatSession, answer: Message, use: Block, broken: str) -> ToolR
         raise ToolError("validation_error", broken, Reason("call.arguments_broken"))
     validate(tool, use["input"])
     asked = ToolCall(
-        use["id"], tool.name, use["input"], session.owner, session, answer.pk, marks_after(answer, use["id"])
+        use["id"],
+        tool.name,
+        use["input"],
+        person_of(answer, session),
+        session,
+        answer.pk,
+        marks_after(answer, use["id"]),
     )
     call, lines = hooks.before_tool_call(asked, tool)
     try:
@@ -166,6 +173,20 @@ def marks_after(answer: Message, use_id: str) -> tuple[int, int]:
     """Return where the marks of a call of `answer` begin: no other passage of the conversation has the same mark."""
     ids = [use["id"] for use in answer.tool_uses()]
     return (answer.seq, MARKS_OF_CALL * ids.index(use_id)) if use_id in ids else (0, 0)
+
+
+def person_of(answer: Message, session: ChatSession) -> User:
+    """Return the person for whom the calls of `answer` act: in a shared session who asked for it.
+
+    Raise ToolError when they may not write there any more.
+    """
+    if not session.is_shared or answer.turn is None:
+        return session.owner
+    person = answer.turn.asked_by or session.owner
+    if not ChatSession.objects.continued_by(person).filter(pk=session.pk).exists():
+        message = "The person who asked may not write in this conversation any more: the call was not run."
+        raise ToolError("not_a_member", message, Reason("call.not_a_member"))
+    return person
 
 
 def with_lines(result: ToolResult | PendingCall, lines: list[Reason]) -> ToolResult | PendingCall:

@@ -72,6 +72,7 @@ def message_context(request: SignedInRequest, message_id: int) -> HttpResponse:
     answer = own_message(request.user, message_id)
     if answer.role != Message.Role.ASSISTANT:
         return redirect("context", session_id=answer.session_id)
+    refuse_earlier(answer)
     inspected = request_of(answer)
     shown = shown_request(inspected) if inspected else {}
     return render(request, "chat/message_context.html", {"session": answer.session, "message": answer, **shown})
@@ -83,10 +84,17 @@ def message_context_json(request: SignedInRequest, message_id: int) -> HttpRespo
     answer = own_message(request.user, message_id)
     if answer.role != Message.Role.ASSISTANT:
         return redirect("context_json", session_id=answer.session_id)
+    refuse_earlier(answer)
     inspected = request_of(answer)
     if inspected is None:
         raise Http404
     return as_json(answer.session, inspected)
+
+
+def refuse_earlier(answer: Message) -> None:
+    """Raise Http404 for an answer from before its conversation was shared: its request held what is its owner's."""
+    if answer.hides_memory:
+        raise Http404
 
 
 def shown_breakdown(breakdown: Breakdown) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST
 
 from chat.conversations import presence
 from chat.live.errors import CLIENT_ERRORS, FrameError, code_and_sentence, retry_after
-from chat.live.frames import OpenFrame, PingFrame, client_frame, decoded
+from chat.live.frames import OpenFrame, PingFrame, WritingFrame, client_frame, decoded
 from chat.live.handle import handle
 from chat.live.server_frames import ServerFrame, error_frame
 from oneclaw.people.requests import SignedInRequest
@@ -25,7 +25,7 @@ async def post_frame(request: SignedInRequest, session_id: uuid.UUID) -> HttpRes
         fields = decoded(request.body.decode(errors="surrogateescape"))
         frame = client_frame(fields | {"session": session_id})
         await in_database(presence.arrive_unless_recent, user)
-        if isinstance(frame, OpenFrame | PingFrame):
+        if isinstance(frame, OpenFrame | PingFrame | WritingFrame):
             raise FrameError("bad_frame", "This frame needs a socket.")
         answer = (await handle(user, frame, session_id)).frame()
     except CLIENT_ERRORS as error:

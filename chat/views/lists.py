@@ -5,6 +5,7 @@ import uuid
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
 from django.core.paginator import Paginator
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -15,7 +16,7 @@ from chat import extensions
 from chat.context.meter import counted_meters, with_counted
 from chat.library import organise as organising
 from chat.library import sidebar
-from chat.models import ChatSession, ChatSessionQuerySet, Folder, SessionRoute
+from chat.models import ChatSession, ChatSessionQuerySet, Folder, SessionRoute, placed
 from chat.views import pages, toasts
 from chat.views.own import own_session
 from chat.views.toasts import Toast
@@ -67,23 +68,28 @@ def channels_of(user: User) -> list[str]:
 
 def shown(user: User, show: str, folder: Folder | None, route: SessionRoute | None) -> ChatSessionQuerySet:
     if show == "deleted":
-        return ChatSession.objects.filter(owner=user).exclude(deleted_at=None).written()
-    own = ChatSession.objects.visible_to(user)
+        return placed(ChatSession.objects.managed_by(user), user).exclude(deleted_at=None).written()
+    own = placed(ChatSession.objects.visible_to(user), user).written()
     if show == "archived":
-        return own.written().exclude(archived_at=None)
+        return own.filter(Q(my_archived_at__isnull=False))
+    listed = own.filter(Q(my_archived_at=None))
     if show.startswith("channel-"):
-        return own.listed().filter(route__channel=show.removeprefix("channel-"))
+        return listed.filter(route__channel=show.removeprefix("channel-"))
     if route:
-        return own.listed().filter(route=route)
-    return own.listed().filter(folder=folder) if folder else own.listed()
+        return listed.filter(route=route)
+    return listed.filter(Q(my_folder=folder.pk)) if folder else listed
 
 
 @require_GET
 def menu(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show the actions of one conversation: in the menu of the list, in that of its header (`head`), or on a page."""
     session = own_session(request.user, session_id)
+    is_managed = ChatSession.objects.managed_by(request.user).filter(pk=session.pk).exists()
     context = {
         "session": session,
+        "is_managed": is_managed,
+        "is_own": session.owner_id == request.user.pk,
+        "is_shareable": is_managed and (session.is_shared or (session.kind == "" and session.route_id is None)),
         "is_shared": session.shared_links.live().exists(),
         "folders": request.user.folders.all(),
         "session_id": request.GET.get("current", ""),

@@ -10,11 +10,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chat import extensions
 from chat.context.cache_misses import reason_of_miss
 from chat.conversations import branches, forking, lifecycle, model_choice, transcript
+from chat.conversations.shared import marks
 from chat.library import ratings
 from chat.live.errors import FrameError
 from chat.live.frames import EditFrame, RetryFrame, frame_of
 from chat.live.handle import handle
-from chat.models import Message, Rating
+from chat.models import ChatSession, Message, Rating
 from chat.rendering.citations import SOURCES_KEY
 from chat.rendering.details import details_of
 from chat.turns import retry
@@ -34,10 +35,20 @@ CHANGED_ERRORS = (branches.MessageNotShownError, lifecycle.SessionNotFoundError)
 
 
 def own_message(user: User, message_id: int) -> Message:
-    """Return the person's message with its session and turn. Raise Http404 when there is none."""
-    rows = Message.objects.visible_to(user).select_related("session__agent", "session__owner", "turn__prompt")
+    """Return a message that the person may see, with its session and turn. Raise Http404 when there is none."""
+    rows = Message.objects.visible_to(user).select_related("session__agent", "session__owner", "turn__prompt", "author")
     message = rows.said().filter(pk=message_id).first()
     if message is None:
+        raise Http404
+    marks.mark([message])
+    return message
+
+
+def editable_message(user: User, message_id: int) -> Message:
+    """Return a message that the person has written and may write anew. Raise Http404 when there is none."""
+    message = own_message(user, message_id)
+    is_mine = branches.is_author(user, message) and message.role == Message.Role.USER
+    if not is_mine or not ChatSession.objects.continued_by(user).filter(pk=message.session_id).exists():
         raise Http404
     return message
 
@@ -96,7 +107,8 @@ def rate(request: SignedInRequest, message_id: int) -> HttpResponse:
     A bad answer is followed by a question for the reason: in a dialog for a script, else on a page.
     """
     message = own_message(request.user, message_id)
-    if message.role != Message.Role.ASSISTANT or message.is_running:
+    # What members of a space think of an answer is not kept.
+    if message.role != Message.Role.ASSISTANT or message.is_running or message.session.is_shared:
         raise Http404
     value, done = request.POST.get("value", ""), HttpResponse(status=204) if request.htmx else back(request, message)
     if "reason" in request.POST:
@@ -118,9 +130,7 @@ def rate(request: SignedInRequest, message_id: int) -> HttpResponse:
 async def edit(request: SignedInRequest, message_id: int) -> HttpResponseBase:
     """Show a form with the text (GET), or make a new version of the message as the frame `edit` does (POST)."""
     user = await request.auser()
-    message = await in_database(own_message, user, message_id)
-    if message.role != Message.Role.USER:
-        raise Http404
+    message = await in_database(editable_message, user, message_id)
     if request.method == "GET":
         return await in_database(edit_page, request, message, message.text, "", 200)
     text = request.POST.get("text", "")
@@ -158,6 +168,8 @@ def show(request: SignedInRequest, message_id: int) -> HttpResponse:
         branches.show(request.user, message.pk)
     except transcript.SessionBusyError:
         return back(request, message, BUSY)
+    except lifecycle.ReadOnlySessionError:
+        return back(request, message, Reason("conversation.read_only"))
     except CHANGED_ERRORS:
         raise Http404 from None
     return back(request, message)

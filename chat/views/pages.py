@@ -26,18 +26,19 @@ from chat.context.meter import meter_of, with_counted
 from chat.conversations import lifecycle, model_choice, presence, temporary, transcript
 from chat.conversations.message_pages import LAST_NUMBER, messages_from, newest_messages, page_messages
 from chat.conversations.model_choice import NO_CHOICE, Choice
-from chat.conversations.round_markers import markers_html
 from chat.library import organise, sidebar, spaces
 from chat.live import replay
 from chat.live.errors import FrameError
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, handle
-from chat.models import Agent, ChatSession, ContextRound, SubTask, default_agent
+from chat.models import Agent, ChatSession, ContextRound, SubTask, default_agent, placed
 from chat.rendering import incremental
+from chat.rendering.round_markers import markers_html
+from chat.turns import stopping
 from chat.turns.admission import NOT_NOW_ERRORS
 from chat.views import toasts
 from chat.views.attachments import kept_file
-from chat.views.own import own_session
+from chat.views.own import managed_session, own_session, written_session
 from chat.views.toasts import Toast
 from oneclaw import llm
 from oneclaw.config import release
@@ -58,19 +59,15 @@ def new_chat(request: SignedInRequest) -> HttpResponse:
     temporary.leave(request.user)
     mode = request.GET.get("mode", "")
     begun = mode if mode in ChatSession.Mode.values else ChatSession.Mode.AGENT
-    return page(
-        request,
-        uuid.uuid4(),
-        None,
-        mode=begun,
-        choice=Choice(agent=request.GET.get("agent"), space=number_in(request.GET, "space") or None),
-    )
+    choice = Choice(agent=request.GET.get("agent"), space=number_in(request.GET, "space") or None)
+    return page(request, uuid.uuid4(), None, mode=begun, choice=choice)
 
 
 @login_required
 @require_GET
 def conversation(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    mine = with_counted(ChatSession.objects.visible_to(request.user)).select_related("agent")
+    mine = placed(with_counted(ChatSession.objects.visible_to(request.user)), request.user)
+    mine = mine.select_related("agent", "space")
     mine = mine.annotate(has_rounds=Exists(ContextRound.objects.filter(session=OuterRef("pk"))))
     session = get_object_or_404(mine, pk=session_id)
     if session.is_temporary and temporary.is_left(session):
@@ -114,6 +111,7 @@ def page(
         "refusal": refusal,
         "text": text,
         "mode": session.mode if session else mode,
+        "is_closed": session is not None and is_closed_to(request.user, session),
         "sub_task": sub_task_of(session),
         "spaces": own_spaces,
         "space": next(
@@ -122,6 +120,13 @@ def page(
         **choices_for(request.user, session, choice),
     }
     return render(request, "chat/page.html", context, status=status)
+
+
+def is_closed_to(user: User, session: ChatSession) -> bool:
+    """Return whether the person may only read the conversation, which they see."""
+    if session.is_read_only or not session.is_shared:
+        return session.is_read_only
+    return not ChatSession.objects.continued_by(user).filter(pk=session.pk).exists()
 
 
 def sub_task_of(session: ChatSession | None) -> SubTask | None:
@@ -206,7 +211,7 @@ def older_sessions(request: SignedInRequest) -> HttpResponse:
 def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:
     """Return the person's session that the page shows; None for a new one or an invalid id."""
     try:
-        return ChatSession.objects.visible_to(request.user).filter(pk=uuid.UUID(current)).first()
+        return placed(ChatSession.objects.visible_to(request.user), request.user).filter(pk=uuid.UUID(current)).first()
     except ValueError:
         return None
 
@@ -215,7 +220,7 @@ def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:
 @require_http_methods(["GET", "POST"])
 def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show the form, on a page or in place of the list's row (GET), or save the new title (POST)."""
-    session = own_session(request.user, session_id)
+    session = managed_session(request.user, session_id)
     refusal = ""
     if request.method == "POST":
         try:
@@ -370,6 +375,9 @@ def end(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     if reason not in ("end", "archive"):
         raise SuspiciousOperation("reason is neither end nor archive")
     session = own_session(request.user, session_id)
+    if session.is_shared:
+        # The others go on with it.
+        return redirect("chat")
     lifecycle.end(session, reason)
     toasts.keep(request, Toast(Reason(f"ended.{reason if reason == 'archive' else session.mode}")))
     return redirect("chat")
@@ -378,8 +386,8 @@ def end(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
 @login_required
 @require_POST
 def stop(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    session = own_session(request.user, session_id)
-    transcript.request_stop(request.user, session.pk, None)
+    session = written_session(request.user, session_id)
+    stopping.request_stop(request.user, session.pk, None)
     return redirect(session)
 
 

@@ -13,12 +13,12 @@ from django_htmx.http import reswap, trigger_client_event
 
 from chat.compaction import changes, planning
 from chat.context.rounds import rounds_in_view
-from chat.conversations.round_markers import markers_html
 from chat.models import ChatSession, ContextRound
+from chat.rendering.round_markers import markers_html
 from chat.rendering.rounds import marker_html, sizes, summary_of
 from chat.turns import commands
 from chat.views import toasts
-from chat.views.own import own_session
+from chat.views.own import own_session, written_session
 from chat.views.toasts import Toast
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
@@ -73,7 +73,7 @@ def summary(request: SignedInRequest, session_id: uuid.UUID, number: int) -> Htt
 @require_http_methods(["GET", "POST"])
 def edit(request: SignedInRequest, session_id: uuid.UUID, number: int) -> HttpResponse:
     """Show the form, on a page or in place of the marker (GET), or replace the summary by the person's text (POST)."""
-    found = own_round(request.user, session_id, number)
+    found = written_round(request.user, session_id, number)
     if request.method == "GET":
         if not found.may_be_edited:
             raise Http404
@@ -102,7 +102,7 @@ def edit_form(request: SignedInRequest, found: ContextRound, text: str, refusal:
 @require_POST
 def undo(request: SignedInRequest, session_id: uuid.UUID, number: int) -> HttpResponse:
     """Stop using the round, or stop it being made."""
-    found = own_round(request.user, session_id, number)
+    found = written_round(request.user, session_id, number)
     try:
         undone = changes.undo(request.user, session_id, number)
     except changes.RoundNotFoundError:
@@ -113,7 +113,7 @@ def undo(request: SignedInRequest, session_id: uuid.UUID, number: int) -> HttpRe
 @require_http_methods(["GET", "POST"])
 def compact(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show the form with which a person asks for a summary (GET, for htmx), or ask for one (POST)."""
-    session = own_session(request.user, session_id, "owner", "head")
+    session = written_session(request.user, session_id, "owner", "head")
     if request.method == "GET":
         if not request.htmx:
             return redirect("context", session_id=session.pk)
@@ -138,7 +138,11 @@ def room_form(session: ChatSession) -> dict[str, Any]:
 
 def listed_rounds(session: ChatSession) -> list[dict[str, Any]]:
     """Return what templates/chat/_rounds.html shows of the newest rounds of `session`, the newest first."""
-    rounds = session.context_rounds.order_by("-number").defer("steps", "block", "text")[:LISTED_MAX_ROUNDS]
+    rounds = (
+        session.context_rounds.for_readers(session)
+        .order_by("-number")
+        .defer("steps", "block", "text")[:LISTED_MAX_ROUNDS]
+    )
     in_view = rounds_in_view(session).compact
     return [listed(each, is_earlier=is_earlier(each, in_view)) for each in rounds]
 
@@ -165,9 +169,19 @@ def listed(round: ContextRound, *, is_earlier: bool) -> dict[str, Any]:
 
 
 def own_round(user: User, session_id: uuid.UUID, number: int) -> ContextRound:
-    """Return the round of the person's conversation. Raise Http404 when there is none."""
-    session = own_session(user, session_id, "owner", "head")
-    found: ContextRound = get_object_or_404(session.context_rounds.select_related("through", "session"), number=number)
+    """Return the round of the conversation that the person may see. Raise Http404 when there is none."""
+    return round_of(own_session(user, session_id, "owner", "head"), number)
+
+
+def written_round(user: User, session_id: uuid.UUID, number: int) -> ContextRound:
+    """Return the round of the conversation that the person may write in. Raise Http404 when there is none."""
+    return round_of(written_session(user, session_id, "owner", "head"), number)
+
+
+def round_of(session: ChatSession, number: int) -> ContextRound:
+    """Return a round of `session`; of a shared one none from before it was shared. Raise Http404."""
+    rounds = session.context_rounds.for_readers(session).select_related("through", "session")
+    found: ContextRound = get_object_or_404(rounds, number=number)
     return found
 
 

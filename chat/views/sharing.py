@@ -5,7 +5,7 @@ import uuid
 from csp.decorators import csp
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import SuspiciousOperation
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chat.models import SharedLink
 from chat.transfer import share as sharing
 from chat.views import lists, toasts
-from chat.views.own import own_session
+from chat.views.own import managed_session
 from chat.views.toasts import Toast
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
@@ -30,7 +30,9 @@ POLICY = dict.fromkeys(("default-src", "base-uri", "form-action", "frame-ancesto
 @require_http_methods(["GET", "POST"])
 def share(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show the form and the existing links (GET), or create a link, whose address is shown once (POST)."""
-    session = own_session(request.user, session_id)
+    session = managed_session(request.user, session_id)
+    if session.owner_id != request.user.pk:
+        raise Http404
     address = refusal = ""
     if request.method == "POST":
         period = request.POST.get("period", sharing.USUAL)

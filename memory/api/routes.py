@@ -21,7 +21,7 @@ from memory.api.shapes import (
 from memory.documents import alternative, write
 from memory.documents.write import Append, Author, Operation, Replace, Source
 from memory.models import MemoryDocument, MemoryRevision
-from memory.policy.access import may_write, sources_for
+from memory.policy.access import may_edit, may_write, sources_for
 from memory.policy.paths import CURATED, BadPathError, checked_path
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
@@ -173,7 +173,9 @@ def readable_document(space: Space, path: str) -> MemoryDocument:
 def apply_change(user: User, space_id: int | None, path: str, change: Operation, author: Author) -> DocumentWithText:
     """Apply `change` and return the document after it. Raise a 403 error unless `user` may write the space."""
     space = readable_space(user, space_id)
-    if not may_write(user, space.pk):
+    if not may_edit(user, space, path):
+        if may_write(user, space.pk):
+            raise ApiError(403, "second_person_needed", "Propose it: another owner or editor has to approve this.")
         raise ApiError(403, "read_only", "You may read this space, and not change it.")
     with errors_as_answers():
         if path == CURATED and isinstance(change, Append):

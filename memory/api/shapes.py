@@ -78,8 +78,9 @@ class RevisionOut(Schema):
 
     number: int = Field(description="The document's version after it.")
     kind: str = Field(description="append, replace or delete.")
-    source: str = Field(description="tool, flush, page, admin, file, api, undo, import or forget.")
+    source: str = Field(description="tool, flush, page, admin, file, api, undo, import, forget or proposal.")
     author: str | None
+    approved_by: str | None = Field(default=None, description="The second person, of a proposal.")
     reason: str
     created_at: dt.datetime
     changes: list[HunkOut]
@@ -91,6 +92,7 @@ class RevisionOut(Schema):
             kind=revision.kind,
             source=revision.source,
             author=str(revision.author) if revision.author else None,
+            approved_by=str(revision.approved_by) if revision.approved_by else None,
             reason=revision.reason.in_english if revision.reason else "",
             created_at=revision.created_at,
             changes=[HunkOut(**hunk) for hunk in revision.hunks],

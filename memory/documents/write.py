@@ -89,13 +89,15 @@ Operation = Append | Replace | Delete
 
 @dataclass(frozen=True)
 class Author:
-    """The person, source and reason of a change. `operation_key` is an idempotency key within a space."""
+    """The person, source and reason of a change. `operation_key` is an idempotency key within a space; `approved_by`
+    is the second person who approved it."""
 
     source: MemoryRevision.Source
     user: User | None = None
     message_id: int | None = None
     reason: Reason | None = None
     operation_key: str | None = None
+    approved_by: User | None = None
 
 
 def apply(space: Space, path: str, operation: Operation, author: Author) -> MemoryRevision | None:
@@ -137,7 +139,7 @@ def check(path: str, content: str) -> None:
 
 def history(document: MemoryDocument) -> "models.QuerySet[MemoryRevision]":
     """Return every revision of `document` with its author, newest first."""
-    return document.revisions.select_related("author", "message").order_by("-number")
+    return document.revisions.select_related("author", "approved_by", "message").order_by("-number")
 
 
 def content_at(document: MemoryDocument, number: int) -> str:
@@ -228,6 +230,7 @@ def _write(document: MemoryDocument, operation: Operation, content: str, author:
         kind=kinds[type(operation)],
         source=author.source,
         author=author.user,
+        approved_by=author.approved_by,
         message_id=author.message_id,
         reason=author.reason,
         hunks=hunks,

@@ -52,7 +52,7 @@ from memory.models import (
 from memory.notes import recent
 from memory.policy.paths import recent_path
 from memory.policy.tombstones import LineMatcher, line_hash, lock_name, of_space
-from memory.trust import suggestions
+from memory.trust import proposals, suggestions
 from oneclaw.audit.record import record
 from oneclaw.locks import hold
 from oneclaw.models import AuditKind, Space, User, clock
@@ -187,11 +187,13 @@ def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str 
     erased = [erasure.document_id for erasure in made.documents]
     Decision.objects.filter(revision__document__in=erased).delete()
     Review.objects.filter(Q(document__in=erased) | Q(newer_document__in=erased)).delete()
-    Upload.objects.filter(owner=space.owner).delete()
+    if space.is_private:
+        Upload.objects.filter(owner=space.owner).delete()
     for question in space.golden_questions.all():
         if wanted.known.is_in_text(question.question) or wanted.known.is_in_text(question.expected):
             question.delete()
     suggestions.forget(space, wanted.known)
+    proposals.forget(space, wanted.known)
     LineFeedback.objects.of_removed_lines(space).delete()
     forgetting.counts = made.counts
     forgetting.save(update_fields=["counts"])

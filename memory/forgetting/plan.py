@@ -35,6 +35,7 @@ from memory.notes import recent
 from memory.policy.paths import recent_path
 from memory.policy.tombstones import BLANK, LineMatcher, Phrase, of_phrases, of_space, words_of
 from memory.text.chunking import CHUNK_MAX_CHARS, chunks_of
+from memory.trust import proposals
 from memory.trust.suggestions import with_words
 from oneclaw.models import Space
 from oneclaw.text import UserFacingError
@@ -94,8 +95,9 @@ class ForgettingPlan:
     prompts: int = 0
     # Summaries that the model is sent in place of older messages.
     rounds: int = 0
-    # Suggestions that wait for a yes.
+    # Suggestions that wait for a yes, and proposals of members for a shared memory.
     suggestions: int = 0
+    proposals: int = 0
     # What stays: conversations in which the words were said, and paths of documents with the words in their names.
     said_in: list[ChatSession] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -124,6 +126,7 @@ class ForgettingPlan:
             "prompts": self.prompts,
             "rounds": self.rounds,
             "suggestions": self.suggestions,
+            "proposals": self.proposals,
         }
 
     @property
@@ -245,8 +248,9 @@ def build_plan(space: Space, wanted: LinesToForget, found: conversations.Matches
     made.messages, made.prompts, made.rounds = len(found.messages), len(found.prompts), len(found.rounds)
     made.waiting = sum(rows.filter(session__in=found.said_in).count() for rows in _waiting(space))
     made.suggestions = len(list(with_words(space, known)))
+    made.proposals = 0 if space.is_private else len(list(proposals.with_words(space, known)))
     if space.is_private:
-        said = ChatSession.objects.visible_to(space.owner).filter(pk__in=found.said_in)
+        said = ChatSession.objects.private_to(space.owner).filter(pk__in=found.said_in)
         made.said_in = list(said.order_by("-active_at"))
     made.names = sorted(row.path for row in about.values() if known.is_in(row.path))
     return made

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from memory.files import disk
 from memory.files.folders import folder_of
-from memory.models import MemoryDocument
+from memory.models import MemoryDocument, Proposal
 from oneclaw.locks import hold
 from oneclaw.models import Space
 from oneclaw.spaces.deletion import SpacePart
@@ -17,12 +17,13 @@ logger = logging.getLogger(__name__)
 
 def counts(space: Space) -> Mapping[str, int]:
     """Return how many documents, lines with text, and suggestions without an answer the space has."""
-    contents = space.documents.present().values_list("content", flat=True).order_by("pk")  # type: ignore[attr-defined]
+    contents = space.documents.present().values_list("content", flat=True).order_by("pk")
     sizes = [sum(bool(line.strip()) for line in text.split("\n")) for text in contents.iterator(chunk_size=200)]
     return {
         "documents": len(sizes),
         "lines": sum(sizes),
-        "suggestions": space.suggestions.waiting().count(),  # type: ignore[attr-defined]
+        "suggestions": space.suggestions.waiting().count(),
+        "proposals": Proposal.objects.filter(space=space).count(),
     }
 
 

@@ -6,17 +6,17 @@ from collections.abc import Collection, Sequence
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Func, IntegerField, Q, Sum
+from django.db.models import F, Func, IntegerField, Q, QuerySet, Sum
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
 from chat.models import ChatSession, Message
 from memory.index.documents import flags_of
-from memory.index.transcripts import is_kept, transcript_messages
+from memory.index.transcripts import is_kept, transcript_messages, transcript_space
 from memory.index.vectors import embed_transcript, embedded_text
 from memory.models import Forgetting, TranscriptChunk, TranscriptIndex
 from memory.policy import switches
-from memory.policy.access import lock_session, persons_space
+from memory.policy.access import lock_session, switches_of
 from memory.policy.switches import Switch
 from memory.text.chunking import chunks_of, speakers
 from memory.text.index_format import LAYOUT_VERSION, pack, text_key
@@ -24,7 +24,7 @@ from memory.text.languages import LANGUAGE_NAMES as LANGUAGES
 from memory.text.languages import language_of
 from memory.text.terms import terms_of
 from oneclaw.locks import hold
-from oneclaw.models import clock
+from oneclaw.models import Space, clock
 
 # A conversation becomes due after this many new messages, or bytes of new text …
 UNINDEXED_MIN_MESSAGES, UNINDEXED_MIN_BYTES = 50, 100 * 1024
@@ -104,17 +104,23 @@ def run(index_id: int) -> bool:
         if index is None:
             return False
         session = index.session
+        if is_kept(session) and transcript_space(session).pk != index.space_id:
+            # It was shared, or made private: nothing of the index stays in the other space.
+            index.delete()
+            _make_due([session], clock.database_now())
+            return False
         through = session.last_complete_seq()
         forgettings = Forgetting.objects.filter(space=index.space_id)
         known = forgettings.count()
         chunks, packed = build_chunks(session, through)
-        if lock_session(session.pk) is None or not is_kept(session):
+        locked = lock_session(session.pk)
+        if locked is None or not is_kept(locked) or transcript_space(locked).pk != index.space_id:
             index.delete()
             return False
         if forgettings.count() != known:
             # It may contain words that were forgotten in between; the index is still due.
             return False
-        if not switches.is_on(session.owner, Switch.TRANSCRIPTS):
+        if Switch.TRANSCRIPTS not in switches_of(session):
             TranscriptIndex.objects.filter(pk=index_id).update(due_at=None)
             return False
         _write_chunks(index, chunks)
@@ -176,10 +182,14 @@ def due(limit: int = 200) -> list[int]:
     """
     obsolete = TranscriptIndex.objects.filter(Q(session__deleted_at__isnull=False) | ~Q(session__mode="agent"))
     obsolete.delete()
+    for index in misplaced().select_related("session__owner", "session__agent").defer("data"):
+        moved(index.session)
     idle_since = clock.database_now() - dt.timedelta(minutes=settings.IDLE_MINUTES)
     kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=idle_since)
-    kept = kept.exclude(owner__in=switches.people_without(Switch.TRANSCRIPTS))
-    kept = kept.exclude(agent__own_memory=True).exclude(kind=ChatSession.Kind.BEAT)
+    kept = kept.exclude(shared_at=None, owner__in=switches.people_without(Switch.TRANSCRIPTS))
+    kept = kept.exclude(shared_at=None, agent__own_memory=True).exclude(kind=ChatSession.Kind.BEAT)
+    if Switch.TRANSCRIPTS not in switches.of_spaces():
+        kept = kept.filter(shared_at=None)
     # Conversations without an index have neither.
     through, layout = (Coalesce(F(f"transcript_index__{name}"), 0) for name in ("through_seq", "layout"))
     behind = kept.annotate(through=through, layout=layout).filter(last_seq__gt=0)
@@ -197,6 +207,23 @@ def rebuild(sessions: Collection[uuid.UUID]) -> None:
         _make_due([index.session], clock.database_now())
 
 
+def misplaced() -> QuerySet[TranscriptIndex]:
+    """Return the indexes that are in another space than their conversation belongs to now."""
+    shared = Q(session__shared_at__isnull=False)
+    return TranscriptIndex.objects.filter(
+        shared & ~Q(space=F("session__space")) | ~shared & ~Q(space__kind=Space.Kind.OWN)
+    )
+
+
+def moved(session: ChatSession) -> int | None:
+    """Delete the index of a conversation that was shared or made private, and request it anew. Return the id of the
+    space whose vectors to prune, or None."""
+    left = forget(session)
+    if left is not None:
+        request(session)
+    return left
+
+
 def forget(session: ChatSession) -> int | None:
     """Delete the index of the conversation at once. Return the id of the space whose vectors to prune, or None."""
     index = TranscriptIndex.objects.filter(session=session).defer("data").first()
@@ -207,7 +234,7 @@ def forget(session: ChatSession) -> int | None:
 
 
 def _is_wanted(session: ChatSession) -> bool:
-    return is_kept(session) and switches.is_on(session.owner, Switch.TRANSCRIPTS)
+    return is_kept(session) and Switch.TRANSCRIPTS in switches_of(session)
 
 
 def _bytes_after(session: ChatSession, seq: int) -> int:
@@ -217,7 +244,7 @@ def _bytes_after(session: ChatSession, seq: int) -> int:
 
 def _make_due(sessions: Sequence[ChatSession], at: Combinable) -> list[int]:
     indexes = [
-        TranscriptIndex(owner=session.owner, session=session, space=persons_space(session.owner), due_at=at)
+        TranscriptIndex(owner=session.owner, session=session, space=transcript_space(session), due_at=at)
         for session in sorted(sessions, key=lambda session: session.pk)
     ]
     made = TranscriptIndex.objects.bulk_create(

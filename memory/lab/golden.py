@@ -99,7 +99,7 @@ def drop(space: Space) -> tuple[LabRun, LabRun] | None:
 def sources_of(user: User) -> Sources:
     """Return what the lab searches for `user`: documents, and transcripts if their switch is on."""
     said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
-    return Sources(transcripts_of=said_by, asked_by=user)
+    return Sources(transcripts_of=said_by, shared_transcripts=said_by is not None, asked_by=user)
 
 
 def rank_of(expected: str, passages: Iterable[Passage]) -> int | None:

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from memory.index.embeddings import embedder
 from memory.index.embeddings.failures import EmbeddingError
 from memory.index.models import current_model_id, record_dimensions, record_error
-from memory.index.vectors import BATCH_TEXTS, embedded_text
+from memory.index.vectors import BATCH_TEXTS, embedded_text, of_space
 from memory.library.indexing import meant_text
 from memory.models import FileChunk, FileIndex, FileVector
 from oneclaw.locks import hold
@@ -59,7 +59,7 @@ def embed_file(file_id: int) -> None:
         batch = missing[start : start + BATCH_TEXTS]
         texts = [embedded_text(meant_text(heading, text)) for _, heading, text in batch]
         try:
-            made = model.embed(texts)
+            made = model.embed(texts, of_space(index.space_id))
         except EmbeddingError as failure:
             record_error(model, failure.reason)
             raise

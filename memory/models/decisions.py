@@ -9,13 +9,17 @@ from django.utils import timezone
 
 from memory.models.documents import MemoryRevision
 from oneclaw.jobs import Job
-from oneclaw.models import User
+from oneclaw.models import SpaceMember, User
 
 
 class DecisionQuerySet(models.QuerySet["Decision"]):
     def visible_to(self, user: User) -> "DecisionQuerySet":
         """Return the decisions about documents in the spaces of `user`."""
         return self.filter(revision__space__roles__user=user)
+
+    def writable_by(self, user: User) -> "DecisionQuerySet":
+        """Return the decisions about documents in the spaces in which `user` may write."""
+        return self.filter(revision__space__roles__user=user, revision__space__roles__role__in=SpaceMember.WRITERS)
 
     def undecided(self) -> "DecisionQuerySet":
         """Return the decisions without an answer."""

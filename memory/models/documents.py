@@ -109,6 +109,7 @@ class MemoryRevision(models.Model):
         UNDO = "undo", _("undo")
         IMPORT = "import", _("import")
         FORGET = "forget", _("forgetting")
+        PROPOSAL = "proposal", _("proposal")
 
     # Composite foreign key (space, document) in the migration: a revision cannot point into another space.
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
@@ -118,6 +119,10 @@ class MemoryRevision(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     source = models.CharField(max_length=10, choices=Source)
     author = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    # The second person who approved it, if it was proposed.
+    approved_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
+    )
     message = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     # The reason, as the person is shown it.
     reason = ReasonField()
@@ -137,6 +142,9 @@ class MemoryRevision(models.Model):
                 condition=Q(operation_key__isnull=False),
                 name="operation_happens_once",
             ),
+        ]
+        indexes = [
+            models.Index(fields=["approved_by"], condition=Q(approved_by__isnull=False), name="revisions_approved_by")
         ]
 
     def __str__(self) -> str:

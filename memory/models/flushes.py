@@ -30,10 +30,11 @@ class Flush(Job):
 
     LEASE_SECONDS: ClassVar[float] = settings.FLUSH_LEASE_SECONDS
 
-    # Composite foreign keys (owner, session) and (owner, space) in the migration: the notes of one person's
-    # conversation cannot be written into the space of another.
+    # A composite foreign key (owner, session) and a trigger in the migrations: the notes of a person's conversation are
+    # written into a private space of theirs, or into the space with which it is shared.
     session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="flushes", db_index=False)
-    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="+")
+    # None once the space is deleted: the messages stay covered.
+    space = models.ForeignKey(Space, on_delete=models.SET_NULL, null=True, related_name="+")
     # Covers messages with after_seq < seq <= through_seq. Known once claimed.
     after_seq = models.PositiveBigIntegerField(null=True, blank=True)
     through_seq = models.PositiveBigIntegerField(null=True, blank=True)

@@ -72,8 +72,8 @@ class DocumentIndex(models.Model):
 class TranscriptIndex(models.Model):
     """The packed chunks and terms of one conversation, like DocumentIndex, and when they are to be built again."""
 
-    # Composite foreign keys (owner, session) and (owner, space) in the migration: words of one person cannot get into
-    # the space of another.
+    # A composite foreign key (owner, session) and a trigger in the migrations: the words of a conversation get into the
+    # own space of its owner, or into the space with which it is shared.
     owner = models.ForeignKey(User, models.CASCADE, related_name="+")
     session = models.OneToOneField(ChatSession, models.CASCADE, related_name="transcript_index")
     space = models.ForeignKey(Space, models.CASCADE, related_name="+")

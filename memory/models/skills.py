@@ -12,11 +12,13 @@ from oneclaw.models import Space, User
 class SkillApprovalQuerySet(models.QuerySet["SkillApproval"]):
     def counting_for(self, user: User) -> "SkillApprovalQuerySet":
         """Return the answers of `user`, and those that owners of their shared spaces gave for every member."""
-        # An owner's yes ends when they are no owner any more.
-        of_owner = Q(space__roles__user=models.F("user"), space__roles__role="owner", for_all=True)
         mine = Space.objects.visible_to(user).values("pk")
-        for_everyone = self.model.objects.filter(of_owner, space__in=mine, is_used=True).values("pk")
+        for_everyone = self.model.objects.by_owners().filter(space__in=mine).values("pk")
         return self.filter(Q(user=user) | Q(pk__in=for_everyone))
+
+    def by_owners(self) -> "SkillApprovalQuerySet":
+        """Return the approvals for every member that owners of the spaces gave; they end when these are no owners."""
+        return self.filter(space__roles__user=models.F("user"), space__roles__role="owner", for_all=True, is_used=True)
 
 
 class SkillApproval(models.Model):

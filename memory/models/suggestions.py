@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.models import ChatSession, Message
 from memory.models.documents import MemoryRevision
-from oneclaw.models import Space, User
+from oneclaw.models import Space, SpaceMember, User
 from oneclaw.reasons import Reason
 
 
@@ -18,6 +18,10 @@ class SuggestionQuerySet(models.QuerySet["Suggestion"]):
     def visible_to(self, user: User) -> "SuggestionQuerySet":
         """Return the suggestions for the spaces of `user`."""
         return self.filter(space__roles__user=user)
+
+    def writable_by(self, user: User) -> "SuggestionQuerySet":
+        """Return the suggestions for the spaces in which `user` may write."""
+        return self.filter(space__roles__user=user, space__roles__role__in=SpaceMember.WRITERS)
 
     def waiting(self) -> "SuggestionQuerySet":
         """Return the suggestions without an answer."""

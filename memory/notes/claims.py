@@ -16,11 +16,12 @@ from django.db.models import Max
 from chat.models import ChatSession, Message
 from memory.models import Flush
 from memory.notes.summary import TranscriptEntry
-from memory.policy import switches
-from memory.policy.access import lock_session
+from memory.policy.access import is_shared, lock_session, own_space, said_while_on, switches_of
+from memory.policy.switches import Switch
 from memory.policy.tombstones import of_space
 from oneclaw import llm
 from oneclaw.jobs import ClaimLostError
+from oneclaw.models import Space
 
 # Calls of the model before its text is replaced by a fallback that needs no model.
 MODEL_MAX_ATTEMPTS = 5
@@ -29,12 +30,17 @@ RANGE_MAX_CHARS = 120_000
 ERROR_MAX_CHARS = 1000
 
 
+class MovedError(Exception):
+    """The conversation was shared or made private after its flush was claimed, so its notes go into another space."""
+
+
 @dataclass(frozen=True)
 class Claim:
-    """The right to finish one flush, with its range of messages."""
+    """The right to finish one flush, with its range of messages, and the space that its notes go into."""
 
     flush: Flush
     session: ChatSession
+    space: Space
     after_seq: int
     through_seq: int
     day: dt.date
@@ -47,17 +53,37 @@ class Claim:
     @property
     def said(self) -> list[TranscriptEntry]:
         """Return the messages to be noted, without forgotten words."""
-        known = of_space(self.flush.space_id)
+        known = of_space(self.space.pk)
         spoken = (message for message in self.messages if message.active and message.is_said)
         spoken = (message for message in spoken if message.pk in self.noted)
         # Words in the person's place that they have not written are not noted as theirs.
         spoken = (message for message in spoken if message.is_by_person or message.role != Message.Role.USER)
+        others = frozenset[int]() if is_shared(self.session) else self.of_others
         local = self.session.owner.local
         return [
-            TranscriptEntry(line.role, local(line.created_at), known.without_forgotten_words(line.text))
+            TranscriptEntry(
+                line.role, local(line.created_at), known.without_forgotten_words(line.text), self.name(line)
+            )
             for line in spoken
-            if line.text.strip()
+            if line.text.strip() and line.pk not in others
         ]
+
+    @property
+    def of_others(self) -> frozenset[int]:
+        """Return the ids of what other people said, while the conversation was shared, and of the answers to them."""
+        found, is_others = set(), False
+        for message in self.messages:
+            if message.role == Message.Role.USER:
+                is_others = message.author_id not in (None, self.session.owner_id)
+            if is_others:
+                found.add(message.pk)
+        return frozenset(found)
+
+    def name(self, message: Message) -> str:
+        """Return the name of the person who wrote `message` of a shared conversation; "" in a private one."""
+        if not is_shared(self.session) or message.role != Message.Role.USER:
+            return ""
+        return str(message.author or self.session.owner)
 
 
 @transaction.atomic
@@ -82,12 +108,15 @@ def claim_flush(flush_id: int) -> Claim | None:
         flush.delete()
         return None
     through, day = messages[-1].seq, session.owner.day(messages[0].created_at)
-    claimed = Flush.objects.claim(flush_id, after_seq=after, through_seq=through, day=day)
+    # Where its notes go is decided now: it may have been shared since the flush was requested.
+    space = own_space(session)
+    claimed = Flush.objects.claim(flush_id, after_seq=after, through_seq=through, day=day, space=space)
     if claimed is None:
         return None
     return Claim(
         flush=claimed,
         session=session,
+        space=space,
         after_seq=after,
         through_seq=through,
         day=day,
@@ -130,7 +159,16 @@ def covered_through(session: ChatSession) -> int:
 
 def is_noted(session: ChatSession) -> bool:
     """Return whether notes of `session` may be written now."""
-    return switches.is_on(session.owner, switches.Switch.SAVED)
+    if is_shared(session) and (session.space is None or session.space.archived_at is not None):
+        return False
+    return Switch.SAVED in switches_of(session)
+
+
+def refuse_moved(claim: Claim) -> None:
+    """Raise MovedError when the notes of `claim` would not go into its space any more. The session is locked."""
+    session = ChatSession.objects.select_related("owner", "agent").get(pk=claim.session.pk)
+    if own_space(session).pk != claim.space.pk:
+        raise MovedError
 
 
 def error_text(error: Exception) -> str:
@@ -145,8 +183,9 @@ def _range(session: ChatSession, after: int, through: int) -> list[Message]:
     messages: list[Message] = []
     size = 0
     rows = session.messages.filter(seq__gt=after, seq__lte=through).order_by("seq")
-    columns = ("seq", "role", "active", "text", "meta", "created_at", "session_id")
-    for message in rows.only(*columns).iterator(chunk_size=500):
+    columns = ("seq", "role", "active", "text", "meta", "created_at", "session_id", "author")
+    found = rows.select_related("author") if is_shared(session) else rows.only(*columns)
+    for message in found.iterator(chunk_size=500):
         size += len(message.text)
         if messages and size > most:
             break
@@ -158,5 +197,4 @@ def _range(session: ChatSession, after: int, through: int) -> list[Message]:
 
 def _noted(session: ChatSession, messages: list[Message]) -> frozenset[int]:
     rows = session.messages.filter(pk__in=[message.pk for message in messages])
-    while_on = switches.said_while_on(rows, session.owner, switches.Switch.SAVED)
-    return frozenset(while_on.values_list("pk", flat=True))
+    return frozenset(said_while_on(session, rows, Switch.SAVED).values_list("pk", flat=True))

@@ -56,7 +56,7 @@ def of_day(user: User, day: dt.date) -> DayCoverage:
     """Return the coverage of `day` over all conversations of `user` that are noted, in the time zone of `user`."""
     begin = dt.datetime.combine(day, dt.time.min, tzinfo=user.zone)
     end = dt.datetime.combine(day + dt.timedelta(days=1), dt.time.min, tzinfo=user.zone)
-    kept = ChatSession.objects.visible_to(user).filter(mode=ChatSession.Mode.AGENT).exclude(kind=ChatSession.Kind.BEAT)
+    kept = ChatSession.objects.private_to(user).filter(mode=ChatSession.Mode.AGENT).exclude(kind=ChatSession.Kind.BEAT)
     of_kept = Message.objects.filter(session__in=kept, created_at__gte=begin, created_at__lt=end)
     finished = Q(session__flushes__status__in=[Flush.Status.DONE, Flush.Status.NOTHING])
     through = Coalesce(Max("session__flushes__through_seq", filter=finished), "session__copied_seq")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, F, Max, OuterRef, Subquery
+from django.db.models import Exists, F, Max, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import dateformat, translation
 
@@ -25,17 +25,19 @@ from memory.notes import document_jobs
 from memory.notes.claims import (
     MODEL_MAX_ATTEMPTS,
     Claim,
+    MovedError,
     claim_flush,
     error_text,
     is_noted,
     lock_claim,
     postpone,
+    refuse_moved,
 )
 from memory.notes.own_words import parted
 from memory.notes.payers import payer_of_notes
 from memory.notes.summary import extract, summarise
 from memory.policy import switches, tombstones
-from memory.policy.access import lock_sessions, own_space
+from memory.policy.access import is_shared, lock_sessions, own_space
 from memory.policy.imported import IMPORTED
 from memory.policy.same_words import without_lines_of
 from memory.policy.secrets import masked
@@ -98,6 +100,10 @@ def run(flush_id: int) -> int | None:
     except ClaimLostError:
         logger.warning("Flush %s was claimed by another worker, or its conversation deleted.", flush_id)
         return None
+    except MovedError as error:
+        logger.info("Flush %s is done again, because its conversation was shared or made private.", flush_id)
+        postpone(claim, error)
+        return None
     except ModelRequestError as error:
         logger.warning("Flush %s failed and is tried again: %s", flush_id, error)
         postpone(claim, error)
@@ -117,21 +123,23 @@ def finish(
     """Append `notes` to the log of the day, check that they are there, and move the watermark, in one transaction.
 
     The lines `waiting`, each with its source, become suggestions. `failure` says why the notes are an extract; None
-    when the model wrote them. Raise ClaimLostError when the claim was lost, and NotWrittenError when the check fails.
+    when the model wrote them. Raise ClaimLostError when the claim was lost, MovedError when the notes belong into
+    another space by now, and NotWrittenError when the check fails.
     """
     lock_claim(claim)
+    refuse_moved(claim)
     flush = claim.flush
     revision = _append(claim, notes) if notes else None
     for line, source in waiting:
         path = log_path(claim.day)
-        suggestions.wait(flush.space, path, line, source, claim.session, claim.messages[-1].pk)
+        suggestions.wait(claim.space, path, line, source, claim.session, claim.messages[-1].pk)
     status = Flush.Status.DONE if notes else Flush.Status.NOTHING
-    known = tombstones.of_space(flush.space_id)
+    known = tombstones.of_space(claim.space.pk)
     error = "" if failure is None or known.is_in_text(failure) else failure
     flush.finish(status, error, revision=revision, summarised=failure is None)
     document_jobs.request(claim.session, DocumentJob.Kind.RECENT, claim.through_seq)
     if claim.more and not claim.session.flushes.queued().exists():
-        Flush.objects.create(owner=flush.owner, session=claim.session, space=flush.space, reason=flush.reason)
+        Flush.objects.create(owner=flush.owner, session=claim.session, space=claim.space, reason=flush.reason)
 
 
 def cover_imported(session: ChatSession) -> None:
@@ -161,7 +169,10 @@ def idle(now: dt.datetime | None = None, limit: int = 1000) -> list[ChatSession]
     flushes = Flush.objects.filter(session=OuterRef("pk"))
     requested = flushes.filter(through_seq__isnull=False).order_by("-through_seq").values("through_seq")[:1]
     kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=latest)
-    kept = kept.exclude(owner__in=switches.people_without(switches.Switch.SAVED)).exclude(kind=ChatSession.Kind.BEAT)
+    kept = kept.exclude(shared_at=None, owner__in=switches.people_without(switches.Switch.SAVED))
+    unshared = Q() if switches.Switch.SAVED in switches.of_spaces() else Q(shared_at=None)
+    kept = kept.filter(unshared).exclude(Q(shared_at__isnull=False) & Q(space__archived_at__isnull=False))
+    kept = kept.exclude(kind=ChatSession.Kind.BEAT)
     unnoted = kept.filter(last_seq__gt=Coalesce(Subquery(requested), F("copied_seq")))
     waiting = flushes.filter(status=Flush.Status.QUEUED)
     return list(unnoted.exclude(Exists(waiting)).order_by("active_at")[:limit])
@@ -179,7 +190,7 @@ def _notes(claim: Claim) -> tuple[str, str | None]:
     notes, _ = masked(notes)
     # Text that memory or a summary gave to the conversation is not noted again.
     known = text_sent(claim.session, claim.after_seq)
-    return without_lines_of(tombstones.of_space(claim.flush.space_id).without(notes), known), failure
+    return without_lines_of(tombstones.of_space(claim.space.pk).without(notes), known), failure
 
 
 def _written(claim: Claim) -> tuple[str, str | None]:
@@ -187,7 +198,8 @@ def _written(claim: Claim) -> tuple[str, str | None]:
     if flush.attempts > MODEL_MAX_ATTEMPTS:
         return extract(said), flush.error
     try:
-        return summarise(said, claim.day, payer_of_notes(flush, Spend.Purpose.NOTES)), None
+        payer = payer_of_notes(flush, Spend.Purpose.NOTES)
+        return summarise(said, claim.day, payer, of_team=is_shared(claim.session)), None
     except ModelRequestError as failure:
         if flush.attempts < MODEL_MAX_ATTEMPTS or isinstance(failure, BudgetUsedUpError):
             raise
@@ -196,24 +208,24 @@ def _written(claim: Claim) -> tuple[str, str | None]:
 
 
 def _append(claim: Claim, notes: str) -> MemoryRevision:
-    flush = claim.flush
     last = claim.messages[-1]
     at = claim.session.owner.local(last.created_at)
-    title = tombstones.title_without_forgotten(flush.space_id, claim.session.name)
+    title = tombstones.title_without_forgotten(claim.space.pk, claim.session.name)
     section = f"## {at:%H:%M} {title}\n\n{notes}\n"
     with translation.override("en"):
         heading = f"# {dateformat.format(claim.day, 'l, j F Y')}\n\n"
-    heading = tombstones.of_space(flush.space_id).without(heading)
+    heading = tombstones.of_space(claim.space.pk).without(heading)
     author = Author(
         Source.FLUSH,
-        claim.session.owner,
+        # What several people said has no one author.
+        None if is_shared(claim.session) else claim.session.owner,
         message_id=last.pk,
         reason=Reason("change.notes", {"title": title}),
         operation_key=f"flush:{claim.session.pk}:{claim.after_seq}",
     )
     operation = Append(section, Separator.PARAGRAPH, heading)
-    revision = write.apply(flush.space, log_path(claim.day), operation, author)
-    written = MemoryDocument.objects.get(space=flush.space, path=log_path(claim.day))
+    revision = write.apply(claim.space, log_path(claim.day), operation, author)
+    written = MemoryDocument.objects.get(space=claim.space, path=log_path(claim.day))
     if (
         revision is None
         or not written.content.endswith(section)

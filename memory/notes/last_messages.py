@@ -15,8 +15,10 @@ from memory.files.folders import folder_of
 from memory.models import DocumentJob, MemoryDocument
 from memory.notes.own_words import parted
 from memory.notes.payers import payer_of_notes
-from memory.policy import secrets, switches, tombstones
+from memory.policy import secrets, tombstones
+from memory.policy.access import is_shared, said_while_on, switches_of
 from memory.policy.imported import imported_through
+from memory.policy.switches import Switch
 from memory.trust.matching import TextSources
 from memory.trust.sources import text_sources_of
 from memory.trust.typed import parts_of
@@ -48,7 +50,7 @@ class LastMessages:
 
 def is_wanted(session: ChatSession) -> bool:
     """Return whether the server and the owner of `session` want such documents."""
-    return settings.LAST_MESSAGES > 0 and switches.is_on(session.owner, switches.Switch.SAVED)
+    return settings.LAST_MESSAGES > 0 and not is_shared(session) and Switch.SAVED in switches_of(session)
 
 
 def compose(job: DocumentJob) -> LastMessages | None:
@@ -57,7 +59,7 @@ def compose(job: DocumentJob) -> LastMessages | None:
     session = job.session
     words = session.messages.said().without_relayed().filter(active=True)
     fresh = words.filter(seq__gt=imported_through(session), seq__lte=job.through_seq)
-    fresh = switches.said_while_on(fresh, session.owner, switches.Switch.SAVED)
+    fresh = said_while_on(session, fresh, Switch.SAVED)
     newest = fresh.exclude(text="").order_by("-seq")
     said = list(newest[: settings.LAST_MESSAGES])[::-1]
     if not any(message.role == Message.Role.USER for message in said):

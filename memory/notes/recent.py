@@ -18,9 +18,11 @@ from memory.models import DocumentJob, MemoryDocument
 from memory.notes.claims import MODEL_MAX_ATTEMPTS
 from memory.notes.own_words import in_own_words
 from memory.notes.payers import payer_of_notes
-from memory.policy import secrets, switches, tombstones
+from memory.policy import secrets, tombstones
+from memory.policy.access import said_while_on, switches_of
 from memory.policy.imported import imported_through
 from memory.policy.paths import RECENT_NAME, recent_path
+from memory.policy.switches import Switch
 from memory.text.recent_sections import SECTION, conversation_spans, parts_of
 from memory.trust.sources import text_sources_of
 from memory.trust.typed import parts_of as parts_of_message
@@ -54,7 +56,7 @@ class ConversationSummary:
 
 def is_wanted(session: ChatSession) -> bool:
     """Return whether the owner of `session` wants the conversation in the document."""
-    return switches.is_on(session.owner, switches.Switch.RECENT)
+    return Switch.RECENT in switches_of(session)
 
 
 def compose(job: DocumentJob) -> ConversationSummary | None:
@@ -65,7 +67,7 @@ def compose(job: DocumentJob) -> ConversationSummary | None:
     """
     session = job.session
     fresh = session.messages.filter(active=True, seq__gt=imported_through(session), seq__lte=job.through_seq)
-    words = switches.said_while_on(fresh.said().without_relayed(), session.owner, switches.Switch.RECENT)
+    words = said_while_on(session, fresh.said().without_relayed(), Switch.RECENT)
     said = list(words.exclude(text="").order_by("seq").only("role", "text", "created_at", "session_id"))
     known = tombstones.of_space(job.space_id)
     for message in said:

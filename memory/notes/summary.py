@@ -28,7 +28,7 @@ EXTRACT_NOTICE = "*Not summarised: the model could not be reached. The first wor
 
 @dataclass(frozen=True)
 class TranscriptEntry:
-    """One message of a transcript, with the local time of its owner.
+    """One message of a transcript, with the local time of its owner and, in a shared conversation, its author's name.
 
     Tool calls and results are left out, so that text from memory is not noted again.
     """
@@ -36,15 +36,22 @@ class TranscriptEntry:
     role: str
     at: dt.datetime
     text: str
+    name: str = ""
+
+    @property
+    def speaker(self) -> str:
+        """Return who said it."""
+        return self.name or AUTHOR_NAMES[self.role]
 
 
-def summarise(said: Sequence[TranscriptEntry], day: dt.date, payer: Payer) -> str:
-    """Return the notes of the fast model about `said`; "" when nothing is worth keeping. Raise ModelRequestError."""
+def summarise(said: Sequence[TranscriptEntry], day: dt.date, payer: Payer, *, of_team: bool = False) -> str:
+    """Return the notes of the fast model about `said`, a conversation of one person or `of_team`; "" when nothing is
+    worth keeping. Raise ModelRequestError."""
     if not any(line.role == Message.Role.USER for line in said):
         return ""
     request = llm.Request(
         model=settings.FAST_MODEL,
-        system=[{"type": "text", "text": _prompt("flush_system.txt", day=day)}],
+        system=[{"type": "text", "text": _prompt("flush_system.txt", day=day, of_team=of_team)}],
         messages=[{"role": "user", "content": _prompt("flush_request.txt", transcript=transcript(said))}],
         max_tokens=NOTES_MAX_TOKENS,
         thinks=False,
@@ -56,7 +63,7 @@ def transcript(said: Sequence[TranscriptEntry]) -> str:
     """Return the messages as quoted data in <transcript> tags, each with its time and speaker."""
     rest = "this message goes on"
     shown = ((line, shortened(line.text, MESSAGE_MAX_CHARS, rest)) for line in said)
-    lines = (f"[{line.at:%H:%M}] {AUTHOR_NAMES[line.role]}: {text}" for line, text in shown)
+    lines = (f"[{line.at:%H:%M}] {line.speaker}: {text}" for line, text in shown)
     return quoted("transcript", "\n\n".join(lines))
 
 
@@ -77,7 +84,11 @@ def extract(said: Sequence[TranscriptEntry]) -> str:
     messages = [line for line in said if line.role == Message.Role.USER]
     if not messages:
         return ""
-    items = [f"- {line.at:%H:%M} {_first_words(line.text)}" for line in messages[:EXTRACT_MAX_MESSAGES]]
+    said_by = (f"{line.name}: " if line.name else "" for line in messages)
+    items = [
+        f"- {line.at:%H:%M} {name}{_first_words(line.text)}"
+        for line, name in zip(messages[:EXTRACT_MAX_MESSAGES], said_by, strict=False)
+    ]
     if len(messages) > EXTRACT_MAX_MESSAGES:
         items.append(f"- … and {len(messages) - EXTRACT_MAX_MESSAGES} more messages")
     return f"{EXTRACT_NOTICE}\n\n" + "\n".join(items)

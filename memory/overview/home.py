@@ -92,6 +92,18 @@ class Memories:
         """Return whether the person may change documents of `space`."""
         return self.roles.get(space.pk) in SpaceMember.WRITERS
 
+    def may_edit_curated(self, space: Space) -> bool:
+        """Return whether the person may change the curated memory of `space` directly, as memory.policy.access.may_edit
+        says."""
+        if space.is_private or not space.needs_second_person:
+            return self.may_write(space) and space.archived_at is None
+        return self.owns(space) and space.archived_at is None
+
+    @property
+    def has_shared(self) -> bool:
+        """Return whether the person is a member of a shared space."""
+        return any(not space.is_private for space in self.spaces)
+
     def owns(self, space: Space) -> bool:
         """Return whether the person is an owner of `space`."""
         return self.roles.get(space.pk) == SpaceMember.Role.OWNER
@@ -164,13 +176,20 @@ def _origins(document: MemoryDocument, numbers: set[int], user: User) -> dict[in
     rows = document.revisions.filter(number__in=numbers).values_list(
         "number", "source", "created_at", "message_id", "message__session_id", "message__seq", "author_id",
         "author__first_name", "author__last_name", "author__email",
+        "approved_by_id", "approved_by__first_name", "approved_by__last_name", "approved_by__email",
     )  # fmt: skip
     words: dict[str, str] = {Source.TOOL: _("You, in a conversation"), Source.PAGE: _("You")}
     found, days = {}, _Days(user)
-    for number, source, created_at, message_id, session_id, seq, author_id, first, last, email in rows:
+    for number, source, created_at, message_id, session_id, seq, author_id, first, last, email, *approval in rows:
         said_by = words.get(source) or str(Source(source).label)
-        if author_id not in (None, user.pk):
-            said_by = f"{said_by} · {f'{first} {last}'.strip() or email}"
+        name = _("You") if author_id == user.pk else f"{first or ''} {last or ''}".strip() or email
+        if source == Source.PROPOSAL and author_id is not None:
+            said_by = name
+            if approval[0] is not None:
+                second = _("you") if approval[0] == user.pk else f"{approval[1]} {approval[2]}".strip() or approval[3]
+                said_by = _("%(author)s, approved by %(person)s") % {"author": name, "person": second}
+        elif author_id not in (None, user.pk):
+            said_by = name if source == Source.PAGE else f"{Source(source).label} · {name}"
         url = f"{reverse('conversation', args=[session_id])}#message-{message_id}@{seq}" if session_id else ""
         found[number] = (said_by, url, days.of(created_at), created_at.isoformat())
     return found

@@ -13,13 +13,17 @@ from oneclaw.models import User
 
 
 def key_of(
-    overview: DocumentOverview, state: MemoryState, user: User, address: str, may_write: bool, may_forget: bool
+    overview: DocumentOverview,
+    state: MemoryState,
+    user: User,
+    address: str,
+    *rights: bool,
 ) -> str:
     """Return a key that differs whenever the entries of `overview` are shown differently to `user` at `address`."""
     document = overview.document
     parts = (
         *(document.pk, document.version, document.content_hash, overview.newest, state.origins),
-        *(user.pk, user.timezone, get_language(), address, may_write, may_forget),
+        *(user.pk, user.timezone, get_language(), address, rights),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 

@@ -27,6 +27,8 @@ class RowsOf:
     next: str
     may_write: bool
     may_forget: bool
+    # Whether they are of a private memory, and the person may propose them to a shared one.
+    may_propose: bool = False
 
     @property
     def context(self) -> dict[str, str]:
@@ -48,12 +50,11 @@ def rows_html(entries: Iterable[ShownEntry], of: RowsOf, said: str = "") -> Safe
         if shown.marks or said:
             texts = shared | {name: getattr(shown, name) for name in own}
             context = {"row": texts, "marks": shown.marks, "said": said}
-            found.append(render_to_string("memory/_entry.html", context | _rights(of.may_write, of.may_forget)))
+            found.append(render_to_string("memory/_entry.html", context | _rights(of)))
             said = ""
         else:
-            parts = plain_row(
-                bool(shown.conversation), bool(shown.confirmed), of.may_write, of.may_forget, get_language()
-            )
+            has = bool(shown.conversation), bool(shown.confirmed)
+            parts = plain_row(*has, of.may_write, of.may_forget, of.may_propose, get_language())
             texts = escaped | {name: escape(getattr(shown, name)) for name in own}
             # Every other part is the name of a slot.
             found += [texts[part] if number % 2 else part for number, part in enumerate(parts)]
@@ -62,14 +63,20 @@ def rows_html(entries: Iterable[ShownEntry], of: RowsOf, said: str = "") -> Safe
 
 @lru_cache(maxsize=128)
 def plain_row(
-    has_conversation: bool, has_confirmed: bool, may_write: bool, may_forget: bool, language: str | None
+    has_conversation: bool,
+    has_confirmed: bool,
+    may_write: bool,
+    may_forget: bool,
+    may_propose: bool,
+    language: str | None,
 ) -> list[str]:
     """Return the row of an entry about which nothing waits: its parts, and between them the names of its texts."""
     row = {name: f"-slot-{name}-" for name in TEXTS}
     row |= {} if has_conversation else {"conversation": ""}
     row |= {} if has_confirmed else {"confirmed": ""}
-    return SLOT.split(render_to_string("memory/_entry.html", {"row": row, **_rights(may_write, may_forget)}))
+    rights = {"may_write": may_write, "may_forget": may_forget, "may_propose": may_propose}
+    return SLOT.split(render_to_string("memory/_entry.html", {"row": row, **rights}))
 
 
-def _rights(may_write: bool, may_forget: bool) -> dict[str, bool]:
-    return {"may_write": may_write, "may_forget": may_forget}
+def _rights(of: RowsOf) -> dict[str, bool]:
+    return {"may_write": of.may_write, "may_forget": of.may_forget, "may_propose": of.may_propose}

@@ -27,24 +27,32 @@ SELECT count(*) FILTER (WHERE document.path LIKE 'memory/%%') AS logs,
        EXISTS (SELECT FROM memory_decision decision
                  JOIN memory_memoryrevision revision ON revision.id = decision.revision_id
                  JOIN oneclaw_spacerole member ON member.space_id = revision.space_id
-                WHERE member.user_id = %(user)s AND decision.decided_at IS NULL)
+                WHERE member.user_id = %(user)s AND member.role <> 'reader' AND decision.decided_at IS NULL)
            OR EXISTS (SELECT FROM memory_review review
                         JOIN memory_memorydocument reviewed ON reviewed.id = review.document_id
                         JOIN oneclaw_spacerole member ON member.space_id = reviewed.space_id
                        WHERE member.user_id = %(user)s AND review.answered_at IS NULL)
            OR EXISTS (SELECT FROM memory_suggestion suggestion
                         JOIN oneclaw_spacerole member ON member.space_id = suggestion.space_id
-                       WHERE member.user_id = %(user)s AND suggestion.status = 'waiting') AS has_waiting,
+                       WHERE member.user_id = %(user)s AND member.role <> 'reader' AND suggestion.status = 'waiting')
+           OR EXISTS (SELECT FROM memory_proposal proposal
+                        JOIN oneclaw_spacerole member ON member.space_id = proposal.space_id
+                       WHERE member.user_id = %(user)s
+                         AND (proposal.state = 'waiting' AND member.role <> 'reader'
+                              OR proposal.state = 'declined' AND proposal.heard_at IS NULL
+                                 AND proposal.author_id = %(user)s)) AS has_waiting,
        EXISTS (SELECT FROM memory_labrun WHERE space_id = %(space)s) AS has_lab_runs,
        EXISTS (SELECT FROM oneclaw_auditevent event
                 WHERE event.person = %(user)s AND event.kind LIKE 'memory.%%'
                   AND event.at > now() - interval '30 days') AS was_opened,
        hashtextextended(concat_ws('|',
            (SELECT string_agg(concat_ws(' ', revision.number, revision.message_id, message.session_id, message.seq,
-                                        author.first_name, author.last_name, author.email), ',' ORDER BY number)
+                                        author.first_name, author.last_name, author.email,
+                                        second.first_name, second.last_name, second.email), ',' ORDER BY number)
               FROM memory_memoryrevision revision
                    LEFT JOIN chat_message message ON message.id = revision.message_id
                    LEFT JOIN oneclaw_user author ON author.id = revision.author_id
+                   LEFT JOIN oneclaw_user second ON second.id = revision.approved_by_id
              WHERE revision.document_id = %(document)s AND revision.number = ANY(%(revisions)s)),
            (SELECT concat_ws(' ', count(*), max(answered_at)) FROM memory_review
              WHERE document_id = %(document)s AND answered_at IS NOT NULL)), 0) AS origins

@@ -1,7 +1,8 @@
 """Decide which memory a conversation or a person may read, write and forget.
 
-A conversation reads the own space of its owner (or of its agent) and at most one shared space, as far as the owner's
-switches allow.
+A private conversation reads the own space of its owner (or of its agent) and at most one shared space, as far as the
+owner's switches allow, and writes the own one. A conversation that is shared with the members of a space reads and
+writes that space alone, for every member: nothing of a person.
 """
 
 import uuid
@@ -14,10 +15,20 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
 from chat.models import Agent, ChatSession, MessageQuerySet
-from memory.models import AgentSpace, LibraryFile, MemoryDocument
+from memory.models import AgentSpace, LibraryFile, MemoryDocument, SwitchChoice
 from memory.models.documents import MemoryDocumentQuerySet
 from memory.policy import switches
-from memory.policy.paths import SKILLS, WORKSPACE_FILES, BadPathError, checked_path, is_in_skill, recent_path
+from memory.policy.addresses import located
+from memory.policy.paths import (
+    CURATED,
+    CURATED_ALTERNATIVE,
+    SKILLS,
+    WORKSPACE_FILES,
+    BadPathError,
+    checked_path,
+    is_in_skill,
+    recent_path,
+)
 from memory.policy.reading import keep, once
 from memory.policy.switches import Switch
 from oneclaw.locks import hold
@@ -29,8 +40,8 @@ HAS_FILES = Exists(LibraryFile.objects.filter(space=OuterRef("pk")))
 
 @dataclass(frozen=True)
 class Sources:
-    """What a search may read: the documents of its spaces (`notes`), the recent conversations (`recent`), and the
-    transcripts of one person.
+    """What a search may read: the documents of its spaces (`notes`), the recent conversations (`recent`), the
+    transcripts of one person, and those that are shared with its spaces (`shared_transcripts`).
 
     Of the transcript of `but_session`, the conversation that asks, it reads only the messages up to
     `but_session_after`, which the model is not sent any more; and without `other_transcripts` no other transcript.
@@ -43,22 +54,63 @@ class Sources:
     but_session: uuid.UUID | None = None
     but_session_after: int = 0
     other_transcripts: bool = True
+    shared_transcripts: bool = False
     asked_by: User | None = field(default=None, compare=False)
+    # By whose clock the times of messages are shown; None: that of `transcripts_of`.
+    clock_of: User | None = field(default=None, compare=False)
 
     def __bool__(self) -> bool:
-        return self.notes or self.recent or self.transcripts_of is not None
+        return self.notes or self.recent or self.reads_transcripts
+
+    @property
+    def read_for(self) -> User | None:
+        """Return by whose clock the times of messages are shown."""
+        return self.clock_of or self.transcripts_of
+
+    @property
+    def reads_transcripts(self) -> bool:
+        """Return whether any transcripts are read."""
+        return self.transcripts_of is not None or self.shared_transcripts
+
+
+def is_shared(session: ChatSession) -> bool:
+    """Return whether the members of a space read and continue `session`, so that nothing of a person is in it."""
+    return session.shared_at is not None
+
+
+def switches_of(session: ChatSession) -> frozenset[str]:
+    """Return the switches that are on in `session`: those of its owner or, in a shared one, those of every space."""
+    return switches.of_spaces() if is_shared(session) else switches.on_for(session.owner)
+
+
+def said_while_on(session: ChatSession, messages: MessageQuerySet, switch: SwitchChoice.Switch) -> MessageQuerySet:
+    """Return those of `messages` of `session` that may be in memory: said while `switch` was on for its owner, and not
+    by another person. In a shared session that is what everybody said."""
+    if is_shared(session):
+        return messages if switch in switches.of_spaces() else messages.none()
+    own = messages.filter(Q(author=None) | Q(author=session.owner_id))
+    return switches.said_while_on(own, session.owner, switch)
 
 
 def sources_of(session: ChatSession) -> Sources:
-    """Return what `session` may search, by the switches of its owner; nothing in a temporary session.
+    """Return what `session` may search, by its switches; nothing in a temporary session.
 
     Of its own messages, these are the ones that a summary replaces in what the model is sent.
     """
-    on = frozenset() if session.is_temporary else switches.on_for(session.owner)
+    on = frozenset() if session.is_temporary else switches_of(session)
+    documents = Switch.SAVED in on, Switch.RECENT in on
+    asked_by = None if is_shared(session) else session.owner
     if not _may_read_transcripts(session, on):
-        return Sources(Switch.SAVED in on, Switch.RECENT in on, asked_by=session.owner)
-    through = session.summarised_seq()
-    return Sources(Switch.SAVED in on, Switch.RECENT in on, session.owner, session.pk, through, asked_by=session.owner)
+        return Sources(*documents, asked_by=asked_by)
+    return Sources(
+        *documents,
+        transcripts_of=asked_by,
+        shared_transcripts=session.space_id is not None,
+        but_session=session.pk,
+        but_session_after=session.summarised_seq(),
+        asked_by=asked_by,
+        clock_of=session.owner,
+    )
 
 
 def recall_sources_of(session: ChatSession) -> Sources:
@@ -67,18 +119,21 @@ def recall_sources_of(session: ChatSession) -> Sources:
     found = sources_of(session)
     if found.but_session_after:
         return replace(found, other_transcripts=False)
-    return replace(found, transcripts_of=None, but_session=None)
+    return replace(found, transcripts_of=None, shared_transcripts=False, but_session=None)
 
 
 def may_search(session: ChatSession) -> bool:
     """Return whether `session` may search anything."""
-    on = frozenset() if session.is_temporary else switches.on_for(session.owner)
+    on = frozenset() if session.is_temporary else switches_of(session)
     return bool({Switch.SAVED, Switch.RECENT} & on) or _may_read_transcripts(session, on)
 
 
 def reads_conversations(session: ChatSession) -> bool:
-    """Return whether the model of `session` may read other conversations of its owner, by their switches."""
-    return not session.is_temporary and Switch.TRANSCRIPTS in switches.on_for(session.owner)
+    """Return whether the model of `session` may read other conversations of its owner, by their switches; never in a
+    shared one."""
+    if session.is_temporary or is_shared(session):
+        return False
+    return Switch.TRANSCRIPTS in switches.on_for(session.owner)
 
 
 def readable_messages(session: ChatSession, messages: MessageQuerySet) -> MessageQuerySet:
@@ -88,15 +143,25 @@ def readable_messages(session: ChatSession, messages: MessageQuerySet) -> Messag
     return switches.said_while_on(messages, session.owner, Switch.TRANSCRIPTS)
 
 
+def readable_transcripts(session: ChatSession) -> QuerySet[ChatSession]:
+    """Return the conversations whose transcripts `session` may read, when the switch is on: in a private one those of
+    its owner, and those that are shared with its space; in a shared one only the latter."""
+    own = Q(pk=None) if is_shared(session) else Q(owner=session.owner, shared_at=None)
+    shared = [space.pk for space in spaces_of(session) if not space.is_private]
+    return ChatSession.objects.filter(own | Q(space__in=shared, shared_at__isnull=False), deleted_at=None)
+
+
 def _may_read_transcripts(session: ChatSession, on: frozenset[str]) -> bool:
-    return Switch.TRANSCRIPTS in on and not session.agent.own_memory
+    return Switch.TRANSCRIPTS in on and (is_shared(session) or not session.agent.own_memory)
 
 
 def sources_for(user: User) -> Sources:
     """Return what API clients of `user` may search, by the switches of `user`."""
     on = switches.on_for(user)
     said_by = user if Switch.TRANSCRIPTS in on else None
-    return Sources(Switch.SAVED in on, Switch.RECENT in on, said_by, asked_by=user)
+    return Sources(
+        Switch.SAVED in on, Switch.RECENT in on, said_by, shared_transcripts=said_by is not None, asked_by=user
+    )
 
 
 def lock_session(session_id: uuid.UUID) -> ChatSession | None:
@@ -114,7 +179,7 @@ def lock_sessions(session_ids: Iterable[uuid.UUID]) -> list[ChatSession]:
     Must be called in a transaction. All callers lock in the same order, so that none waits for another in a circle.
     """
     kept = ChatSession.objects.filter(pk__in=list(session_ids), mode=ChatSession.Mode.AGENT, deleted_at=None)
-    kept = kept.exclude(kind=ChatSession.Kind.BEAT).select_related("owner", "agent")
+    kept = kept.exclude(kind=ChatSession.Kind.BEAT).select_related("owner", "agent", "space")
     return list(kept.select_for_update(of=("self",), no_key=True).order_by("pk"))
 
 
@@ -124,11 +189,14 @@ def may_read(session: ChatSession) -> bool:
 
 
 def spaces_of(session: ChatSession) -> list[Space]:
-    """Return the spaces whose memory `session` reads, the one that it writes first; none for a temporary session."""
+    """Return the spaces whose memory `session` reads, the one that it writes first; none for a temporary session.
+
+    A shared session reads its space alone; who may ask in it is checked for each call (`may_ask`).
+    """
     if session.mode == ChatSession.Mode.TEMPORARY:
         return []
     spaces = [own_space(session)]
-    if session.space_id is not None:
+    if session.space_id is not None and not is_shared(session):
         # Former members may not read the space.
         shared = Space.objects.visible_to(session.owner).filter(pk=session.space_id)
         spaces += shared.exclude(pk=spaces[0].pk).annotate(has_files=HAS_FILES)
@@ -157,8 +225,12 @@ def may_search_libraries(session: ChatSession) -> bool:
 def own_space(session: ChatSession) -> Space:
     """Return the space that `session` writes and reads first.
 
-    That is the own space of its owner or, for an agent with its own memory, the space of that agent and owner.
+    That is the own space of its owner or, for an agent with its own memory, the space of that agent and owner. A
+    session that is shared with the members of a space has that space.
     """
+    if is_shared(session):
+        # A session is shared only with a space: without one, nothing may be read or written.
+        return once(("shared space", session.space_id), lambda: Space.objects.get(pk=session.space_id or 0))
     if session.agent.own_memory:
         return agent_space(session.agent, session.owner)
     return persons_space(session.owner)
@@ -182,7 +254,8 @@ def read_own_spaces(users: Collection[User]) -> None:
 
 def _read_own_spaces(users: Collection[User]) -> dict[int, Space]:
     """Return the own spaces of `users` by person, each with `has_notes` (whether it has documents besides the workspace
-    files and skills) and `has_skills`. What they chose of the switches is read by the same statement."""
+    files and skills), `has_skills` and `has_files` (of its library). What they chose of the switches is read by the
+    same statement."""
     choices = switches.newest_choices(OuterRef("owner")).values(choice=JSONObject(switch="switch", on="on"))
     documents = MemoryDocument.objects.present().filter(space=OuterRef("pk"))
     skills = documents.filter(path__startswith=f"{SKILLS}/")
@@ -197,8 +270,25 @@ def _read_own_spaces(users: Collection[User]) -> dict[int, Space]:
     return found
 
 
+def shared_space(session: ChatSession) -> Space | None:
+    """Return the shared space that a private `session` reads besides its own one; None without one, for a shared
+    session, and for a former member."""
+    if is_shared(session) or session.space_id is None or session.is_temporary:
+        return None
+    return next((space for space in spaces_of(session) if space.pk == session.space_id), None)
+
+
+def may_ask(user: User, session: ChatSession) -> bool:
+    """Return whether a turn of `user` in `session` may read its memory now: in a shared one, members may."""
+    if not is_shared(session):
+        return True
+    return Space.objects.visible_to(user).filter(pk=session.space_id or 0).exists()
+
+
 def own_documents(session: ChatSession) -> MemoryDocumentQuerySet:
     """Return the documents of `own_space(session)`, without a query for the space of a person."""
+    if is_shared(session):
+        return MemoryDocument.objects.filter(space=session.space_id)
     if session.agent.own_memory:
         return agent_space(session.agent, session.owner).documents.all()
     return MemoryDocument.objects.filter(space__owner=session.owner, space__kind=Space.Kind.OWN)
@@ -233,26 +323,41 @@ def may_read_path(path: str, on: frozenset[str]) -> bool:
 
 
 def find_document(session: ChatSession, path: str) -> MemoryDocument | None:
-    """Return the document at `path` that `session` may read, its own space before a shared one; None without one.
+    """Return the document at `path` that `session` may read; None without one.
 
-    A skill is read as its person approved it (memory/skills/), and not as a document.
+    A path alone is of the space that the session writes. A document of the shared space that a private session reads
+    besides has the path that memory/policy/addresses.py gives it. A skill is read as its person approved it
+    (memory/skills/), and not as a document.
     """
+    space_id, path = located(path)
     try:
         path = checked_path(path)
     except BadPathError:
         return None
-    if is_in_skill(path) or not may_read_path(path, switches.on_for(session.owner)):
+    if is_in_skill(path) or not may_read_path(path, switches_of(session)):
         return None
-    for space in spaces_of(session):
-        document = space.documents.present().filter(path=path).first()
-        if document is not None:
-            return document
-    return None
+    spaces = [space for space in spaces_of(session) if space_id in (None, space.pk)]
+    # A path without a space is also found in the shared one, as earlier conversations know it.
+    found = (space.documents.present().filter(path=path).first() for space in spaces)
+    return next((document for document in found if document is not None), None)
 
 
 def may_write(user: User, space_id: int) -> bool:
-    """Return whether `user` may change documents of the space: owners and editors may."""
-    return Space.objects.writable_by(user).filter(pk=space_id).exists()
+    """Return whether `user` may change documents of the space: owners and editors may, unless it is archived."""
+    return Space.objects.writable_by(user).filter(pk=space_id, archived_at=None).exists()
+
+
+def may_edit(user: User, space: Space, path: str) -> bool:
+    """Return whether `user` may change the document at `path` of `space` directly.
+
+    Where a second person has to approve what becomes curated memory, only owners change that without one; editors
+    propose (memory/proposals/).
+    """
+    if not may_write(user, space.pk):
+        return False
+    if space.is_private or not space.needs_second_person or path not in (CURATED, CURATED_ALTERNATIVE):
+        return True
+    return Space.objects.owned_by(user).filter(pk=space.pk).exists()
 
 
 def may_forget(user: User, space: Space) -> bool:

@@ -66,6 +66,12 @@ def on_for(user: User) -> frozenset[str]:
     return frozenset(state.switch for state in states(user) if state.is_on)
 
 
+def of_spaces() -> frozenset[str]:
+    """Return the switches that are on in shared conversations, where no person's choices count: those that the server
+    has on. The summaries of recent conversations are a person's own."""
+    return frozenset(switch for switch in Switch if switch != Switch.RECENT and server_setting(switch) == "on")
+
+
 def is_on(user: User, switch: SwitchChoice.Switch) -> bool:
     """Return whether `switch` is on for `user`."""
     return switch in on_for(user)

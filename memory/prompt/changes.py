@@ -14,9 +14,9 @@ from chat.extensions import ContextItem
 from chat.models import ChatSession, Message
 from memory.documents.diff import apply_hunks, reverse
 from memory.models import MemoryDocument, MemoryRevision
-from memory.policy import switches
-from memory.policy.access import may_read, own_documents
+from memory.policy.access import may_ask, may_read, own_documents, switches_of
 from memory.policy.paths import CURATED, CURATED_ALTERNATIVE
+from memory.policy.switches import Switch
 from memory.policy.tombstones import BLANK
 from memory.prompt import items
 from memory.prompt.items import ADDED, REMOVED, shown
@@ -33,6 +33,7 @@ def changed_items(session: ChatSession, message: Message) -> list[ContextItem]:
     message, and while the person has switched saved memory off.
     """
     has_curated = may_read(session) and session.kind != ChatSession.Kind.SUB_SESSION
+    has_curated = has_curated and may_ask(message.author or session.owner, session)
     if message.parent_id is None or session.head is None or not has_curated:
         return []
     rows = own_documents(session).filter(path__in=[CURATED, CURATED_ALTERNATIVE])
@@ -45,7 +46,7 @@ def changed_items(session: ChatSession, message: Message) -> list[ContextItem]:
     if _is_current(known, versions):
         return []
     known = _newest([*in_head, *_noted(session, message)])
-    if _is_current(known, versions) or not switches.is_on(session.owner, switches.Switch.SAVED):
+    if _is_current(known, versions) or Switch.SAVED not in switches_of(session):
         return []
     return _changes(session, {document.path: document for document in rows}, *known)
 

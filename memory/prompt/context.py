@@ -9,11 +9,12 @@ from chat import extensions
 from chat.extensions import ContextFile, ContextFiles, ContextItem
 from chat.models import ChatSession
 from memory.policy import switches
-from memory.policy.access import own_space
-from memory.policy.paths import CURATED, CURATED_ALTERNATIVE, SUB_SESSION_FILES, WORKSPACE_FILES, recent_path
+from memory.policy.access import own_space, shared_space, switches_of
+from memory.policy.addresses import address_in
+from memory.policy.paths import AGENTS, CURATED, CURATED_ALTERNATIVE, SUB_SESSION_FILES, WORKSPACE_FILES, recent_path
 from memory.policy.suggested import usable_files
 from memory.prompt.items import CURATED as CURATED_KIND
-from memory.prompt.items import FILE, RECENT, piece, shown
+from memory.prompt.items import FILE, RECENT, SPACE_CURATED, SPACE_FILE, name_in_prompt, piece, shown
 from memory.text.recent_sections import conversation_spans
 from oneclaw.llm.quoting import kept_chars, omission_marker
 from oneclaw.models import Space
@@ -22,25 +23,51 @@ from oneclaw.models import Space
 # recent conversations is reserved.
 FILE_MAX_CHARS, ALL_FILES_MAX_CHARS = 20_000, 60_000
 RECENT_MAX_CHARS = 6_000
+# The instructions and the curated memory of the shared space that a private conversation is in.
+SPACE_AGENTS_MAX_CHARS, SPACE_CURATED_MAX_CHARS = 10_000, 20_000
+# Of a shared space, no other workspace file is in a prompt: they describe a person and an assistant.
+SPACE_FILES = (AGENTS, CURATED, CURATED_ALTERNATIVE)
 # A file of which less would be left is left out, and the prompt says where to read it.
 FILE_MIN_CHARS = 500
 
 
 def context_items(session: ChatSession) -> list[ContextItem]:
-    """Return the pieces of the own space's files that a prompt of `session` holds, in order."""
-    return file_items(own_space(session), switches.on_for(session.owner), session)
+    """Return the pieces of the own space's files that a prompt of `session` holds, in order, and those of the shared
+    space that a private session is in."""
+    on = switches_of(session)
+    found = file_items(own_space(session), on, session)
+    space = shared_space(session)
+    return found if space is None else found + space_items(space, on)
+
+
+def space_items(space: Space, on: frozenset[str]) -> list[ContextItem]:
+    """Return the pieces of the instructions and of the curated memory of the shared `space`, for a private session."""
+    files = {AGENTS: (SPACE_FILE, SPACE_AGENTS_MAX_CHARS)}
+    if switches.Switch.SAVED in on:
+        files[CURATED] = (SPACE_CURATED, SPACE_CURATED_MAX_CHARS)
+    rows = {path: (version, content) for path, version, content in _documents(space) if path in files}
+    found: list[ContextItem] = []
+    for path, (kind, budget) in files.items():
+        if path in rows:
+            found += shortened(kind, address_in(space, path), *rows[path], budget)
+    for item in found:
+        item["whose"] = name_in_prompt(space.name)
+    return found
 
 
 def file_items(space: Space, on: frozenset[str], session: ChatSession | None = None) -> list[ContextItem]:
     """Return the pieces of the files of `space` that a prompt holds, in order, when the switches `on` are on.
 
-    Blank files are left out, MEMORY.md and recent conversations while they are switched off, and the summary of
-    `session`, for which hooks may change the list. A sub-session has only SUB_SESSION_FILES. Every other
-    file has at least one piece, even if there is no room for any of its text.
+    Of a shared space these are its instructions and MEMORY.md. Blank files are left out, MEMORY.md and recent
+    conversations while they are switched off, and the summary of `session`, for which hooks may change the list. A
+    sub-session has only SUB_SESSION_FILES. Every other file has at least one piece, even if there is no room for
+    any of its text.
     """
     found = {path: (version, content) for path, version, content in _documents(space)}
     if session is not None and session.kind == ChatSession.Kind.SUB_SESSION:
         found = {path: found[path] for path in SUB_SESSION_FILES if path in found}
+    if not space.is_private:
+        found = {path: found[path] for path in SPACE_FILES if path in found}
     if switches.Switch.SAVED not in on:
         found.pop(CURATED, None)
         found.pop(CURATED_ALTERNATIVE, None)

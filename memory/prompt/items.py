@@ -4,6 +4,7 @@ A piece holds whole lines, even if the model is sent only a part of a line, so t
 forgotten or repeated.
 """
 
+import re
 from collections.abc import Callable, Sequence
 
 from chat.extensions import ContextItem
@@ -15,6 +16,11 @@ NAME = "memory"
 FILE, CURATED, RECALLED, TEXT = "file", "curated", "recalled", "text"
 # Kind: the summary of a recent conversation.
 RECENT = "recent"
+# Kinds: the instructions and the curated memory of the shared space that a private conversation is in.
+SPACE_FILE, SPACE_CURATED = "space_file", "space_curated"
+OF_SPACE = (SPACE_FILE, SPACE_CURATED)
+# Characters of a space's name in a prompt.
+NAME_MAX_CHARS = 80
 # Kinds: lines that were added to the curated memory and removed from it since the model was sent it.
 ADDED, REMOVED = "added", "removed"
 # The unsent part of a line that is kept with a piece; a longer one is cut off.
@@ -57,6 +63,11 @@ def passage_piece(path: str, revision: int, lines: list[int], text: str, source:
         item["text"] = before + text + after
         item["shown"] = [len(before), len(before) + len(text)]
     return item
+
+
+def name_in_prompt(name: str) -> str:
+    """Return the name of a space, which a member chose, as one short line without the marks of quotations."""
+    return " ".join(re.sub(r'[<>"“”]', "", name).split())[:NAME_MAX_CHARS]
 
 
 def is_of_conversation(item: ContextItem) -> bool:

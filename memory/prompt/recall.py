@@ -19,12 +19,18 @@ from memory.models import MemoryDocument
 from memory.policy import switches
 from memory.policy.access import (
     Sources,
+    is_shared,
+    may_ask,
     may_read,
     may_search_libraries,
+    own_space,
     persons_space,
     recall_sources_of,
+    shared_space,
     spaces_of,
+    switches_of,
 )
+from memory.policy.addresses import address_in
 from memory.policy.paths import SKILLS, WORKSPACE_FILES
 from memory.policy.same_words import occurs_in
 from memory.prompt import items
@@ -54,8 +60,8 @@ def prepare_prompt(session: ChatSession) -> None:
 
 
 def workspace_items(session: ChatSession) -> list[ContextItem]:
-    """Return the workspace files, MEMORY.md and the recent conversations of the own space of `session`; nothing when it
-    has no memory."""
+    """Return the workspace files, MEMORY.md and the recent conversations of the own space of `session`, and the memory
+    of the shared space that it is in; nothing when it has no memory."""
     return context_items(session) if may_read(session) else []
 
 
@@ -67,11 +73,28 @@ def workspace_section(session: ChatSession, found: Sequence[ContextItem]) -> str
     curated = [quoted("memory", text, file=item["path"]) for item, text in documents if item["kind"] == items.CURATED]
     if not documents:
         return ""
-    parts = [get_template("context.txt", using="prompts").render({"files": files}).strip()]
-    parts += [get_template("memory.txt", using="prompts").render({"content": content}).strip() for content in curated]
+    of_space = {"space": items.name_in_prompt(own_space(session).name)} if is_shared(session) else {}
+    parts = [get_template("context.txt", using="prompts").render({"files": files, **of_space}).strip()]
+    for content in curated:
+        parts.append(get_template("memory.txt", using="prompts").render({"content": content, **of_space}).strip())
+    shared = [(item, text) for item, text in documents if item["kind"] in items.OF_SPACE]
+    if shared:
+        quotations = {
+            "files": [quoted("file", text, name=item["path"]) for item, text in shared if is_file_of_space(item)],
+            "memories": [
+                quoted("memory", text, file=item["path"]) for item, text in shared if not is_file_of_space(item)
+            ],
+        }
+        named = {"space": shared[0][0].get("whose", ""), **quotations}
+        parts.append(get_template("space_memory.txt", using="prompts").render(named).strip())
     recent = [quoted("recent", text, file=item["path"]) for item, text in documents if item["kind"] == items.RECENT]
     parts += [get_template("recent.txt", using="prompts").render({"content": content}).strip() for content in recent]
     return "\n\n".join(parts)
+
+
+def is_file_of_space(item: ContextItem) -> bool:
+    """Return whether the piece is of the instructions of a shared space."""
+    return item["kind"] == items.SPACE_FILE
 
 
 def guidelines_section(session: ChatSession, _: Sequence[ContextItem]) -> str:
@@ -79,20 +102,31 @@ def guidelines_section(session: ChatSession, _: Sequence[ContextItem]) -> str:
     offered = {tool.name for tool in extensions.tools_for(session)}
     if "memory_search" not in offered:
         return ""
-    return get_template("recall.txt", using="prompts").render({"may_save": "save_memory" in offered})
+    context: dict[str, object] = {"may_save": "save_memory" in offered}
+    if is_shared(session):
+        context["shared_with"] = items.name_in_prompt(own_space(session).name)
+    elif (space := shared_space(session)) is not None:
+        context["beside"] = items.name_in_prompt(space.name)
+    return get_template("recall.txt", using="prompts").render(context)
 
 
 def prompt_condition(session: ChatSession) -> str:
-    """Return a key of all else that the prompt sections and tools depend on: the person's switches, the agent's tools,
-    and whether there are files to search."""
-    # The same statement reads the switches, and whether there are skills (memory/skills/catalogue.py).
-    persons_space(session.owner)
+    """Return a key of all else that the prompt sections and tools depend on: the switches, the agent's tools, whether
+    there are files to search, and which shared memory is read: a conversation that is shared or moved, or whose owner
+    leaves the space, gets another prompt."""
+    if is_shared(session):
+        shared = [f"shared:{session.space_id}"]
+    else:
+        # The same statement reads the switches, and whether there are skills (memory/skills/catalogue.py).
+        persons_space(session.owner)
+        shared = [f"space:{space.pk}"] if (space := shared_space(session)) is not None else []
     return ",".join(
         [
-            *sorted(switches.on_for(session.owner) - {switches.Switch.REVIEWS}),
+            *sorted(switches_of(session) - {switches.Switch.REVIEWS}),
             *(f"-{name}" for name in sorted(session.agent.tools_off)),
             # So that a conversation gets the tools with the first file.
             *(["library"] if may_search_libraries(session) else []),
+            *shared,
         ]
     )
 
@@ -108,7 +142,7 @@ def recalled_items(session: ChatSession, message: Message, known: Sequence[Conte
     is_first = message.parent_id is None
     if (settings.RECALL == "first" and not is_first) or not may_read(session) or not message.is_by_person:
         return []
-    if not switches.is_on(session.owner, switches.Switch.RECALL):
+    if switches.Switch.RECALL not in switches_of(session) or not may_ask(message.author or session.owner, session):
         return []
     sources = recall_sources_of(session)
     if not sources:
@@ -129,7 +163,7 @@ def find_passages(
     """Return the passages found for `intent` within their budget, but none that is in the prompt or in `known`."""
     spaces = spaces_of(session)
     # Workspace files are in the prompt: without other documents or messages there is nothing to search for.
-    if sources.transcripts_of is None and not has_notes(spaces):
+    if not sources.reads_transcripts and not has_notes(spaces):
         return []
     manager = HybridSearchManager(spaces, sources)
     found = manager.search(
@@ -138,7 +172,16 @@ def find_passages(
     in_prompt = "\n".join(shown(item) for item in [*session.context.get(items.NAME, []), *known])
     passages = [passage for passage in found if not occurs_in(passage.snippet, in_prompt)][:RECALLED_MAX_PASSAGES]
     by_id = MemoryDocument.objects.in_bulk([passage.document_id for passage in passages if passage.document_id])
-    recalled = [piece_of(passage, by_id.get(passage.document_id or 0)) for passage in passages]
+    named = {space.pk: space for space in spaces if not space.is_private}
+    recalled = []
+    for passage in passages:
+        document = by_id.get(passage.document_id or 0)
+        item = piece_of(passage, document)
+        if document is not None and (space := named.get(document.space_id)) is not None:
+            item["whose"] = items.name_in_prompt(space.name)
+            if len(spaces) > 1:
+                item["path"] = address_in(space, item["path"])
+        recalled.append(item)
     while len(recalled_text(recalled)) > RECALLED_MAX_CHARS:
         recalled.pop()
     return recalled
@@ -178,8 +221,12 @@ def recalled_text(recalled: Sequence[ContextItem]) -> str:
     if recalled[0]["kind"] == items.TEXT:
         return "\n\n".join(item["text"] for item in recalled)
     passages = [quoted("recalled", shown(item), **location_of(item)) for item in recalled]
-    context = {"passages": passages, "are_said": any(is_of_conversation(item) for item in recalled)}
-    context["mark"] = next((item["mark"] for item in recalled if "mark" in item), "")
+    context = {
+        "passages": passages,
+        "are_said": any(is_of_conversation(item) for item in recalled),
+        "are_shared": any("whose" in item for item in recalled),
+        "mark": next((item["mark"] for item in recalled if "mark" in item), ""),
+    }
     return get_template("recalled.txt", using="prompts").render(context).strip()
 
 
@@ -188,6 +235,8 @@ def location_of(item: ContextItem) -> dict[str, str]:
     first, last = item["lines"]
     attributes = {"mark": item["mark"]} if "mark" in item else {}
     attributes |= {"file": item["path"], "lines": f"{first}-{last}"}
+    if "whose" in item:
+        attributes["memory"] = item["whose"]
     if "heading" in item:
         attributes["heading"] = re.sub(r'[<>"]', "", item["heading"])[:120]
     return attributes

@@ -2,10 +2,10 @@
 
 from chat.extensions import ContextItem
 from chat.models import ChatSession
-from memory.policy import switches
-from memory.policy.access import may_read, own_space
+from memory.policy.access import may_read, own_space, switches_of
 from memory.policy.paths import AGENTS, CURATED, CURATED_ALTERNATIVE, HEARTBEAT
 from memory.policy.suggested import usable_files
+from memory.policy.switches import Switch
 from memory.prompt.context import shortened, shown_chars
 from memory.prompt.items import CURATED as CURATED_KIND
 from memory.prompt.items import FILE
@@ -31,7 +31,7 @@ def scheduled_items(session: ChatSession, with_checklist: bool) -> list[ContextI
         if path in found:
             items += shortened(FILE, path, *found[path], budget)
     curated = next((path for path in (CURATED, CURATED_ALTERNATIVE) if path in found), None)
-    if curated and switches.is_on(session.owner, switches.Switch.SAVED):
+    if curated and Switch.SAVED in switches_of(session):
         items += shortened(CURATED_KIND, curated, *found[curated], ALL_MAX_CHARS - shown_chars(items))
     return items
 

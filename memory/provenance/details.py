@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from chat.context import per_message
 from chat.extensions import ContextItem, Detail
 from chat.models import ChatSession, Message
-from memory.models import MemoryDocument
 from memory.policy.access import spaces_of
+from memory.policy.addresses import documents_at, located
 from memory.prompt.context import by_document
 from memory.prompt.items import ADDED, NAME, RECALLED, REMOVED, is_of_conversation, shown
 
@@ -18,9 +18,8 @@ def details(session: ChatSession, message: Message) -> list[Detail]:
     """Return the documents in the system prompt of `session`, and the passages recalled for `message`."""
     parts = list(by_document(session.context.get(NAME, [])))
     parts += [(item, shown(item)) for item in per_message.items_of(message.meta, NAME)]
-    paths = {item["path"] for item, _ in parts}
-    found = MemoryDocument.objects.present().filter(space__in=spaces_of(session), path__in=paths)
-    ids = dict(found.values_list("path", "pk"))
+    found = documents_at(spaces_of(session), {item["path"] for item, _ in parts})
+    ids = {address: documents[0].pk for address, documents in found.items()}
     return [Detail(title_of(item), text, address_of(item, ids)) for item, text in parts]
 
 
@@ -28,12 +27,15 @@ def title_of(item: ContextItem) -> str:
     """Return the title of a piece: its path, and the lines of a passage, or what changed in a document."""
     if is_of_conversation(item):
         return _("Earlier in this conversation")
+    path = located(item["path"])[1]
+    if "whose" in item:
+        path = f"{item['whose']}: {path}"
     if item["kind"] == ADDED:
-        return _("%(path)s: new lines") % {"path": item["path"]}
+        return _("%(path)s: new lines") % {"path": path}
     if item["kind"] == REMOVED:
-        return _("%(path)s: removed lines") % {"path": item["path"]}
+        return _("%(path)s: removed lines") % {"path": path}
     lines = "-".join(map(str, item["lines"])) if item["kind"] == RECALLED else ""
-    return f"{item['path'] or _('Memory')}:{lines}".rstrip(":")
+    return f"{path or _('Memory')}:{lines}".rstrip(":")
 
 
 def address_of(item: ContextItem, ids: Mapping[str, int]) -> str:

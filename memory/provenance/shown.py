@@ -5,7 +5,7 @@ The text of a memory is as the model read it; its address is that of the same te
 """
 
 import datetime as dt
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -14,12 +14,13 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from chat.models import ChatSession, Message
-from memory.index.transcripts import TRANSCRIPT_PATH
+from memory.index.transcripts import TRANSCRIPT_PATH, transcript_space
 from memory.library.search import page_address
 from memory.models import LibraryFile, LineFeedback, MemoryChunk, MemoryDocument, MemoryRevision, TranscriptChunk
 from memory.notes.coverage import DAILY_LOG_PATH
 from memory.overview.entries import entries_of
-from memory.policy.access import own_space, spaces_of
+from memory.policy.access import readable_transcripts, spaces_of
+from memory.policy.addresses import documents_at, located
 from memory.policy.paths import CURATED, recent_path
 from memory.policy.same_words import MARKS
 from memory.provenance.used import UsedMemory
@@ -56,13 +57,13 @@ def shown_memories(used: Iterable[UsedMemory], session: ChatSession, user: User)
     """Return the memories `used` for an answer in `session`, which belongs to `user`, with their places."""
     spaces = spaces_of(session)
     shown = [ShownMemory(each, readable(each.text)) for each in used]
-    documents = _documents(spaces, {each.memory.path for each in shown})
+    documents = documents_at(spaces, {each.memory.path for each in shown})
     _find_files([each for each in shown if each.memory.file_id], user)
     for each in shown:
         if each.memory.file_id:
             continue
         if each.memory.is_of_conversation:
-            _find_said(each, session)
+            _find_said(each, session, user)
         else:
             _find_line(each, documents.get(each.memory.path, []), user)
     keys = [key for each in shown for key in each.keys]
@@ -86,16 +87,6 @@ def texts_of(memory: UsedMemory) -> set[str]:
         return {chunk.text for chunk in chunks_of(memory.text) if not chunk.is_heading}
     said = "\n".join("" if LABEL.search(line) else line for line in memory.text.split("\n"))
     return {chunk.text for chunk in chunks_of(said)}
-
-
-def _documents(spaces: Sequence[Space], paths: Collection[str]) -> dict[str, list[MemoryDocument]]:
-    """Return the documents of `spaces` with these `paths`, by path, in the order of the spaces."""
-    found: dict[str, list[MemoryDocument]] = {}
-    rows = MemoryDocument.objects.present().filter(space__in=spaces, path__in=paths).select_related("space")
-    order = {space.pk: number for number, space in enumerate(spaces)}
-    for row in sorted(rows, key=lambda row: order[row.space_id]):
-        found.setdefault(row.path, []).append(row)
-    return found
 
 
 def _find_files(shown: Sequence[ShownMemory], user: User) -> None:
@@ -125,28 +116,30 @@ def _find_line(shown: ShownMemory, documents: Sequence[MemoryDocument], user: Us
             return
     if documents:
         shown.address = reverse("memory_document", args=[documents[0].pk])
-    shown.source = _name_of(shown.memory.path)
+    shown.source = _name_of(located(shown.memory.path)[1])
 
 
-def _find_said(shown: ShownMemory, session: ChatSession) -> None:
+def _find_said(shown: ShownMemory, session: ChatSession, user: User) -> None:
     named = TRANSCRIPT_PATH.fullmatch(shown.memory.path)
-    mine = ChatSession.objects.visible_to(session.owner)
-    other = mine.filter(pk=UUID(named[1])).first() if named else None
+    other = readable_transcripts(session).filter(pk=UUID(named[1])).first() if named else None
     if other is None:
         shown.source = _("A deleted conversation")
         return
-    shown.space, shown.address = own_space(session), other.get_absolute_url()
+    shown.space, shown.address = transcript_space(other), other.get_absolute_url()
     rows = TranscriptChunk.objects.filter(index__session=other, text__in=texts_of(shown.memory)).order_by("ordinal")
     chunks = list(rows)
     if not chunks:
         shown.source = _("“%(title)s”") % {"title": other.name}
         return
     shown.keys, first = [chunk.text_key for chunk in chunks], chunks[0]
-    speaker = _("You") if first.role == Message.Role.USER else _("Assistant")
+    message = Message.objects.filter(session=other, seq=first.seq).select_related("author").first()
+    said_by = (message.author if message else None) or other.owner
+    person = _("You") if said_by == user else str(said_by)
+    speaker = person if first.role == Message.Role.USER else _("Assistant")
     about = {"who": speaker, "title": other.name, "day": date_format(session.owner.day(first.at))}
     shown.source = _("%(who)s in “%(title)s”, %(day)s") % about
-    if message_id := Message.objects.filter(session=other, seq=first.seq).values_list("pk", flat=True).first():
-        shown.address += f"#message-{message_id}@{first.seq}"
+    if message is not None:
+        shown.address += f"#message-{message.pk}@{first.seq}"
 
 
 def _source_of(document: MemoryDocument, chunk: MemoryChunk, user: User) -> str:
@@ -154,10 +147,18 @@ def _source_of(document: MemoryDocument, chunk: MemoryChunk, user: User) -> str:
     if document.path != CURATED:
         return _name_of(document.path, day_in(chunk.heading))
     entries = [entry for entry in entries_of(document) if entry.line <= chunk.start_line <= entry.last_line]
-    change = document.revisions.filter(number=entries[0].revision).select_related("author").first() if entries else None
+    change = (
+        document.revisions.filter(number=entries[0].revision).select_related("author", "approved_by").first()
+        if entries
+        else None
+    )
     if change is None:
         return _("Saved memory")
     who = str(Source(change.source).label).capitalize()
+    if change.source == Source.PROPOSAL and change.author is not None:
+        who = _("You") if change.author == user else str(change.author)
+        if change.approved_by is not None:
+            who = _("%(author)s, approved by %(person)s") % {"author": who, "person": change.approved_by}
     if change.source in (Source.TOOL, Source.PAGE):
         who = _("You") if change.author in (user, None) else str(change.author)
     return _("%(who)s, %(day)s") % {"who": who, "day": date_format(user.day(change.created_at))}

@@ -71,7 +71,10 @@ class HybridSearchManager:
         statements: Statements = OF_MEMORY,
         floor: float | None = None,
     ):
-        self.spaces = sorted({space.pk for space in spaces})
+        found = list(spaces)
+        self.spaces = sorted({space.pk for space in found})
+        # Transcripts of private conversations are in these.
+        self.private = sorted({space.pk for space in found if space.is_private})
         self.sources = Sources() if sources is None else sources
         self.statements = statements
         self.floor = settings.SEARCH_FLOOR if floor is None else floor
@@ -166,7 +169,7 @@ class HybridSearchManager:
                 found.documents[corpus.document[run.best]],
                 cosine=0.0 if scores.vector is None else float(scores.vector[run.best]),
                 text_score=float(scores.text[run.best]) / highest_text,
-                owner=self.sources.transcripts_of,
+                reader=self.sources.read_for,
                 sought=sought,
             )
             for run, confidence in won
@@ -183,7 +186,13 @@ class HybridSearchManager:
         """Return the current corpus, the keys and cosines of all vectors unless there are too many, and what the person
         who asks has said about lines."""
         sources, owner = self.sources, self.sources.transcripts_of
-        read = (owner.pk if owner else None, sources.notes, sources.recent, sources.other_transcripts)
+        read = (
+            owner.pk if owner else None,
+            sources.shared_transcripts,
+            sources.notes,
+            sources.recent,
+            sources.other_transcripts,
+        )
         key = (self.statements.name, tuple(self.spaces), asked.model, read)
         known = cached(key)
         parameters: Parameters = self._whose() | {
@@ -200,7 +209,7 @@ class HybridSearchManager:
         }
         tables = self.statements
         sql = tables.held + CHANGED + tables.chunks
-        if owner is not None:
+        if sources.reads_transcripts:
             sql = tables.held + HELD_TRANSCRIPTS + CHANGED + tables.chunks + TRANSCRIPTS
         sql += IDS if known else ""
         if sources.asked_by is not None:
@@ -259,11 +268,11 @@ class HybridSearchManager:
         """Return the lines of `chunks` that are unchanged, by chunk, and the exact cosines of the texts with `keys`."""
         if not len(chunks) and keys is None:
             return {}, np.zeros(0, COSINE)
-        corpus, owner = found.corpus, self.sources.transcripts_of
+        corpus = found.corpus
         indices = np.array(chunks, np.intp)
         documents = found.document_ids[corpus.document[indices]]
         ordinals, text_keys = corpus.ordinal[indices], corpus.chunks["key"][indices]
-        sql = self.statements.lines + ("" if owner is None else SAID_LINES)
+        sql = self.statements.lines + (SAID_LINES if self.sources.reads_transcripts else "")
         parameters = self._whose() | {"spaces": self.spaces}
         for prefix, of_kind in (("", documents > 0), ("said_", documents < 0)):
             parameters[f"{prefix}ids"] = array_literal(abs(documents[of_kind]).tolist())
@@ -284,7 +293,9 @@ class HybridSearchManager:
         """Return the parameters that say which transcripts are read."""
         owner, session = self.sources.transcripts_of, self.sources.but_session
         after = self.sources.but_session_after
-        return {"owner": owner.pk if owner else None, "but_session": session, "but_session_after": after}
+        shared = self.sources.shared_transcripts
+        of = {"owner": owner.pk if owner else None, "private": self.private, "shared": shared}
+        return {**of, "but_session": session, "but_session_after": after}
 
 
 @dataclass(frozen=True)

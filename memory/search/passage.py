@@ -54,6 +54,8 @@ class MessageOrigin:
     # The id and the sequence number of the message; 0: not known.
     message_id: int = 0
     seq: int = 0
+    # The person who wrote it in a shared conversation; "" otherwise.
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,8 @@ def line_address(document_id: int, line: int) -> str:
 
 
 class Line(NamedTuple):
-    """A chunk to show. In a transcript, `seq`, `role`, `at` and `message_id` are those of its message, and `heading` is
-    the title."""
+    """A chunk to show. In a transcript, `seq`, `role`, `at` and `message_id` are those of its message, `name` is its
+    author in a shared conversation, and `heading` is the title."""
 
     start_line: int
     end_line: int
@@ -108,6 +110,8 @@ class Line(NamedTuple):
     role: str = ""
     at: dt.datetime | None = None
     message_id: int | None = None
+    # Who said it, in a conversation of several people.
+    name: str = ""
     # The page of a file; 0: none.
     page: int = 0
 
@@ -119,26 +123,26 @@ def build_passage(
     document: PackedDocument,
     cosine: float,
     text_score: float,
-    owner: User | None,
+    reader: User | None,
     sought: Sought | None = None,
 ) -> Passage:
     """Return the passage that shows the `lines` of `run`.
 
-    `cosine` is that of the best line, NaN if it has no vector yet; `owner` is the owner of the transcripts searched;
-    `sought` is the question, from which follows by what it was found.
+    `cosine` is that of the best line, NaN if it has no vector yet; the times of transcripts are by the clock of
+    `reader`; `sought` is the question, from which follows by what it was found.
     """
     text, last, seq = "", lines[0].end_line, 0
     for line in lines:
-        if line.at is not None and owner is not None and line.seq != seq:
-            text += ("\n\n" if text else "") + message_label(line.role, owner.local(line.at))
+        if line.at is not None and reader is not None and line.seq != seq:
+            text += ("\n\n" if text else "") + message_label(line.name or line.role, reader.local(line.at))
             seq, last = line.seq, 0
         # The pieces of a long line are joined without a line break.
         text += ("\n" if text and line.start_line > last else "") + line.text
         last = line.end_line
     best = lines[run.best - run.first]
     origin = (
-        MessageOrigin(best.heading, owner.local(best.at), best.role, best.message_id or 0, best.seq)
-        if best.at is not None and owner is not None
+        MessageOrigin(best.heading, reader.local(best.at), best.role, best.message_id or 0, best.seq, best.name)
+        if best.at is not None and reader is not None
         else None
     )
     day = origin.at.date() if origin else day_in(lines[0].heading) or day_in(document.path)

@@ -12,7 +12,8 @@ WITH held AS MATERIALIZED (
        AND document.deleted_at IS NULL AND index.layout = %(layout)s
        AND CASE document.path WHEN %(recent_path)s THEN %(recent)s ELSE %(notes)s END
 """
-# A deleted conversation is not found from that moment on, even if its index is removed later. Of the conversation that
+# A deleted conversation is not found from that moment on, even if its index is removed later; nor is one by the members
+# of a space with which it is not shared any more. Of the conversation that
 # asks, the chunks of its first messages are searched; another number of them makes another stamp.
 HELD_TRANSCRIPTS = """
      UNION ALL
@@ -26,7 +27,10 @@ HELD_TRANSCRIPTS = """
             WHERE mine.session_id = %(but_session)s::uuid AND chunk.seq <= %(but_session_after)s
               AND %(but_session_after)s > 0
             GROUP BY mine.id) AS own ON own.id = index.id
-     WHERE index.owner_id = %(owner)s AND session.owner_id = %(owner)s AND index.space_id = ANY(%(spaces)s::bigint[])
+     WHERE index.space_id = ANY(%(spaces)s::bigint[]) AND session.owner_id = index.owner_id
+       AND CASE WHEN session.shared_at IS NULL
+                THEN index.owner_id = %(owner)s AND index.space_id = ANY(%(private)s::bigint[])
+                ELSE %(shared)s AND session.space_id = index.space_id END
        AND session.deleted_at IS NULL AND session.mode = 'agent' AND index.layout = %(layout)s
        AND (own.id IS NOT NULL OR %(other_transcripts)s AND session.id IS DISTINCT FROM %(but_session)s::uuid)
 """
@@ -76,7 +80,7 @@ SELECT NULL, 'opinion', text_key, kind::int, question_terms, NULL FROM memory_li
 NARROW, NARROW_MAX_DIMENSIONS = " AND vector_dims(vector) <= 1280", 1280
 LINES = """
 SELECT chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk.heading, chunk.text,
-       0::bigint, '', NULL::timestamptz, 0::bigint, 0
+       0::bigint, '', NULL::timestamptz, 0::bigint, '', 0
   FROM memory_memorychunk chunk
   JOIN unnest(%(ids)s::bigint[], %(ordinals)s::int[], %(keys)s::bigint[]) AS won (document_id, ordinal, text_key)
  USING (document_id, ordinal, text_key)
@@ -85,7 +89,9 @@ SELECT chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk
 SAID_LINES = """
 UNION ALL
 SELECT -chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, session.title, chunk.text,
-       chunk.seq, chunk.role, chunk.at, message.id, 0
+       chunk.seq, chunk.role, chunk.at, message.id,
+       CASE WHEN session.shared_at IS NOT NULL AND chunk.role = 'user'
+            THEN coalesce(nullif(btrim(person.first_name || ' ' || person.last_name), ''), person.email) ELSE '' END, 0
   FROM memory_transcriptchunk chunk
   JOIN unnest(%(said_ids)s::bigint[], %(said_ordinals)s::int[], %(said_keys)s::bigint[])
     AS won (index_id, ordinal, text_key)
@@ -93,13 +99,17 @@ SELECT -chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, session
   JOIN memory_transcriptindex index ON index.id = chunk.index_id
   JOIN chat_chatsession session ON session.id = index.session_id
   LEFT JOIN chat_message message ON message.session_id = session.id AND message.seq = chunk.seq
- WHERE index.owner_id = %(owner)s AND session.deleted_at IS NULL
+  LEFT JOIN oneclaw_user person ON person.id = coalesce(message.author_id, session.owner_id)
+ WHERE index.space_id = ANY(%(spaces)s::bigint[]) AND session.deleted_at IS NULL
+   AND CASE WHEN session.shared_at IS NULL
+            THEN session.owner_id = %(owner)s AND index.space_id = ANY(%(private)s::bigint[])
+            ELSE %(shared)s AND session.space_id = index.space_id END
    AND (session.id IS DISTINCT FROM %(but_session)s::uuid OR chunk.seq <= %(but_session_after)s)
 """
 # The exact cosines of some texts, in the same statement as the lines of some chunks.
 EXACTLY = """
 UNION ALL
-SELECT near.text_key, NULL, NULL, NULL, NULL, near.cosine::text, NULL, NULL, NULL, NULL, NULL
+SELECT near.text_key, NULL, NULL, NULL, NULL, near.cosine::text, NULL, NULL, NULL, NULL, NULL, NULL
   FROM unnest(%(texts)s::bigint[]) AS asked (key) CROSS JOIN LATERAL (
        SELECT text_key, -(vector <#> %(vector)s::halfvec) AS cosine FROM memory_textvector
         WHERE space_id = ANY(%(spaces)s::bigint[]) AND model_id = %(model)s::bigint AND text_key = asked.key
@@ -126,7 +136,7 @@ SELECT changed.id, file.name, changed.stamp, changed.units, index.data,
 """
 FILE_LINES = """
 SELECT chunk.file_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk.heading, chunk.text,
-       0::bigint, '', NULL::timestamptz, 0::bigint, chunk.page
+       0::bigint, '', NULL::timestamptz, 0::bigint, '', chunk.page
   FROM memory_filechunk chunk
   JOIN unnest(%(ids)s::bigint[], %(ordinals)s::int[], %(keys)s::bigint[]) AS won (file_id, ordinal, text_key)
  USING (file_id, ordinal, text_key)

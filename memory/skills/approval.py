@@ -15,6 +15,7 @@ from chat.models import ChatSession
 from memory.documents import write
 from memory.documents.diff import Hunk, diff
 from memory.models import MemoryDocument, SkillApproval
+from memory.policy.access import is_shared
 from memory.policy.reading import once
 from memory.skills.catalogue import Skill, by_name, find_skill, skills_in, skills_of_session
 from oneclaw.models import Space, User
@@ -82,10 +83,22 @@ def usable_skills(session: ChatSession) -> list[Skill]:
     """Return the skills that the model may use in `session`, by name; those that only the person may name as well."""
 
     def read() -> list[Skill]:
-        found = with_states(session.owner, skills_of_session(session))
+        skills = skills_of_session(session)
+        if is_shared(session):
+            return sorted(approved_for_all(skills), key=lambda skill: skill.folder)
+        found = with_states(session.owner, skills)
         return sorted((each.skill for each in found if each.is_used), key=lambda skill: skill.folder)
 
-    return once(("usable skills", session.owner_id, session.space_id), read) if not session.is_temporary else []
+    key = "usable skills", session.owner_id, session.space_id, is_shared(session)
+    return once(key, read) if not session.is_temporary else []
+
+
+def approved_for_all(skills: Iterable[Skill]) -> list[Skill]:
+    """Return those of `skills` that an owner of their space has approved for every member, as they are now."""
+    listed = [skill for skill in skills if skill.space is not None and not skill.faults]
+    rows = SkillApproval.objects.by_owners().filter(space__in=[skill.space for skill in listed])
+    approved = set(rows.values_list("space", "folder", "digest"))
+    return [skill for skill in listed if skill.space and (skill.space.pk, skill.folder, skill.digest) in approved]
 
 
 def waiting_own_skills(user: User) -> int:

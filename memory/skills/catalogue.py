@@ -12,7 +12,7 @@ from django.db.models.functions import Length
 
 from chat.models import ChatSession
 from memory.models import MemoryDocument, content_hash
-from memory.policy.access import persons_space
+from memory.policy.access import is_shared, own_space, persons_space
 from memory.policy.paths import SKILL_FILE, SKILLS
 from memory.policy.reading import once
 from memory.skills.limits import SKILL_MAX_BYTES, SKILL_MAX_FILES, SKILLS_MAX_COUNT
@@ -130,17 +130,20 @@ def skills_of_session(session: ChatSession) -> list[Skill]:
     """Return the skills that `session` may use, if they are approved, in the order of precedence; none in a temporary
     one, which reads no memory.
 
-    An agent with its own memory has the skills of its person: a skill knows nothing of them.
+    An agent with its own memory has the skills of its person: a skill knows nothing of them. A session that is shared
+    with a space has the skills of that space alone.
     """
     if session.is_temporary:
         return []
-    return once(("skills", session.owner_id, session.space_id), lambda: _of_session(session))
+    return once(("skills", session.owner_id, session.space_id, is_shared(session)), lambda: _of_session(session))
 
 
 def may_have_skills(session: ChatSession) -> bool:
     """Return whether `session` may have a skill; without a statement when the person's space is read already."""
     if session.is_temporary:
         return False
+    if is_shared(session):
+        return session.space_id is not None
     has_own = getattr(persons_space(session.owner), "has_skills", True)
     return bool(has_own or session.space_id is not None or settings.SKILLS)
 
@@ -190,6 +193,8 @@ def find_skill(user: User, source: str, folder: str) -> Skill | None:
 def _of_session(session: ChatSession) -> list[Skill]:
     if not may_have_skills(session):
         return []
+    if is_shared(session):
+        return skills_in([own_space(session)])
     spaces = [persons_space(session.owner)]
     if session.space_id is not None:
         # Former members may not read the space.

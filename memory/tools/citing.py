@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from chat.extensions import ContextItem, Passage
+from memory.policy.addresses import located
 from memory.prompt.items import shown
 from oneclaw.reasons import Reason
 
@@ -33,7 +34,7 @@ def found_in_files(result: Mapping[str, Any]) -> list[Passage]:
 def sent_with_message(items: Sequence[ContextItem]) -> list[Passage]:
     """Return the recalled passages among `items` that have a mark."""
     return [
-        _of_memory(item["mark"], item["path"], item["lines"][0], item["lines"][-1], shown(item), {})
+        _of_memory(item["mark"], item["path"], item["lines"][0], item["lines"][-1], shown(item), {"memory": item.get("whose", "")})
         for item in items
         if "mark" in item
     ]
@@ -46,17 +47,18 @@ def _marked(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _of_memory(mark: str, path: str, first: int, last: int, text: str, found: Mapping[str, Any]) -> Passage:
-    lines = f"{first}-{last}" if last > first else str(first)
-    label = f"{path}:{lines}"
+    lines, space = f"{first}-{last}" if last > first else str(first), found.get("memory", "")
+    label = f"{path}:{lines}" + (f" ({space})" if space else "")
+    name = located(path)[1] + (f" ({space})" if space else "")
     if path.startswith("/c/"):
         # As in the result, which has the day and the title; the title may be changed or forgotten later.
         day = found.get("date", "")
         label += "".join(f", {value}" for value in (day, plain(found.get("title", ""))) if value)
         title = Reason("source.conversation_day", {"day": day}) if day else Reason("source.conversation")
     elif last > first:
-        title = Reason("source.lines", {"name": path, "first": first, "last": last})
+        title = Reason("source.lines", {"name": name, "first": first, "last": last})
     else:
-        title = Reason("source.line", {"name": path, "line": first})
+        title = Reason("source.line", {"name": name, "line": first})
     return Passage(mark, label, title, text)
 
 

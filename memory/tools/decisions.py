@@ -125,7 +125,7 @@ def questions(decisions: Iterable[Decision]) -> list[PendingDecision]:
 
 def open_questions(user: User) -> list[PendingDecision]:
     """Return all decisions that wait for `user`, the oldest first."""
-    rows = Decision.objects.visible_to(user).undecided().order_by("created_at")
+    rows = Decision.objects.writable_by(user).undecided().order_by("created_at")
     return questions(rows.select_related("revision__document", "revision__message"))
 
 

@@ -1,6 +1,8 @@
 """Define the tools memory_search and memory_get, by which the model reads memory."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -10,15 +12,19 @@ from chat.extensions import Tool, ToolCall, ToolError, ToolResult
 from chat.models import ChatSession
 from chat.turns.tools import parameter_missing
 from memory.index import transcripts
+from memory.models import MemoryDocument
 from memory.notes.coverage import DAILY_LOG_PATH
-from memory.policy.access import find_document, may_search, sources_of, spaces_of
+from memory.policy.access import find_document, may_ask, may_search, sources_of, spaces_of
+from memory.policy.addresses import address_in
 from memory.policy.paths import CURATED
+from memory.prompt.items import name_in_prompt
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import MessageOrigin, Passage
 from memory.text.terms import terms_of
 from memory.tools import citing
 from memory.tools.citing import CITE_RESULTS
 from memory.tools.saved import first_line
+from oneclaw.models import Space
 from oneclaw.reasons import Reason
 
 # The result of one call of memory_get.
@@ -34,28 +40,76 @@ def memory_search(call: ToolCall) -> ToolResult:
     query = call.input["query"]
     if not query.strip():
         raise parameter_missing("query")
-    passages = HybridSearchManager(spaces_of(call.session), sources_of(call.session)).search(
+    require_member(call)
+    spaces = spaces_of(call.session)
+    passages = HybridSearchManager(spaces, sources_of(call.session)).search(
         query,
         max_results=call.input.get("max_results", settings.SEARCH_RESULTS),
         min_score=call.input.get("min_score"),
         today=call.user.day(),
     )
-    found = [call.with_mark("m", number, result_of(passage)) for number, passage in enumerate(passages, 1)]
-    lines = [card_line(query, passage) for passage in passages]
+    by_passage = in_shared_spaces(passages, spaces)
+    found = [
+        call.with_mark("m", number, result_of(passage, by_passage.get(passage)))
+        for number, passage in enumerate(passages, 1)
+    ]
+    lines = [
+        card_line(query, passage, by_passage[passage].memory if passage in by_passage else "") for passage in passages
+    ]
     ways = [{"by": list(passage.found_by), "score": round(passage.score, 3)} for passage in passages]
     summary = Reason("memory.found", {"number": len(found)}) if found else Reason("memory.found_nothing")
     addresses = [passage.address for passage in passages]
     return ToolResult({"results": found}, summary, lines, addresses=addresses, kept={"found": ways})
 
 
-def result_of(passage: Passage) -> dict[str, Any]:
-    """Return `passage` as the model is sent it."""
+@dataclass(frozen=True)
+class SharedSource:
+    """The place of a search result in a shared space: the path by which memory_get finds it, and the space's name."""
+
+    path: str
+    memory: str
+
+
+def in_shared_spaces(passages: Sequence[Passage], spaces: Sequence[Space]) -> dict[Passage, SharedSource]:
+    """Return where those of `passages` that are of a shared one of `spaces`."""
+    shared = {space.pk: space for space in spaces if not space.is_private}
+    if not shared:
+        return {}
+    documents = MemoryDocument.objects.filter(pk__in=[each.document_id for each in passages if each.document_id])
+    by_document = dict(documents.values_list("pk", "space"))
+    said = ChatSession.objects.filter(space__in=shared, shared_at__isnull=False)
+    by_path = {f"/c/{pk}": space for pk, space in said.filter(pk__in=sessions_of(passages)).values_list("pk", "space")}
+    found = {}
+    for each in passages:
+        space = shared.get((by_document.get(each.document_id) if each.document_id else by_path.get(each.path)) or 0)
+        if space is not None:
+            # In a shared conversation there is no other memory to tell it from.
+            path = address_in(space, each.path) if each.document_id and len(spaces) > 1 else each.path
+            found[each] = SharedSource(path, name_in_prompt(space.name))
+    return found
+
+
+def sessions_of(passages: Sequence[Passage]) -> list[str]:
+    """Return the ids of the conversations that `passages` are of."""
+    return [each.path.removeprefix("/c/") for each in passages if each.document_id is None]
+
+
+def require_member(call: ToolCall) -> None:
+    """Raise ToolError when the person whose turn it is may not read the memory of a shared conversation any more."""
+    if not may_ask(call.user, call.session):
+        message = "The person is not a member of this space any more, so its memory cannot be read."
+        raise ToolError("not_a_member", message, Reason("memory.not_a_member"))
+
+
+def result_of(passage: Passage, shared: SharedSource | None) -> dict[str, Any]:
+    """Return `passage` as the model is sent it; `shared` says of which shared space it is."""
     return {
-        "path": passage.path,
+        "path": shared.path if shared else passage.path,
         "start_line": passage.start_line,
         "end_line": passage.end_line,
         "score": round(passage.score, 3),
         "snippet": passage.snippet,
+        **({"memory": shared.memory} if shared else {}),
         **conversation_labels(passage.origin),
     }
 
@@ -64,12 +118,17 @@ def conversation_labels(origin: MessageOrigin | None) -> dict[str, str]:
     """Return the fields of a search result about the conversation that it comes from; {} for a document."""
     if origin is None:
         return {}
-    return {"source": "conversation", "title": origin.title, "date": origin.at.date().isoformat(), "role": origin.role}
+    by = {"by": origin.name} if origin.name else {}
+    day = origin.at.date().isoformat()
+    return {"source": "conversation", "title": origin.title, "date": day, "role": origin.role, **by}
 
 
-def card_line(query: str, passage: Passage) -> Reason:
-    """Return a search result as the person's card shows it: what was found, and where it is from."""
+def card_line(query: str, passage: Passage, memory: str = "") -> Reason:
+    """Return a search result as the person's card shows it: what was found, and where it is from; `memory` is the name
+    of a shared space."""
     text = best_line(passage.snippet, query)
+    if memory and passage.origin is None:
+        return Reason("memory.found_in_space", {"text": text, "space": memory, "path": passage.path})
     if passage.origin is not None:
         title, day = passage.origin.title, passage.origin.at.date().isoformat()
         return Reason("memory.found_in_conversation", {"text": text, "title": title, "day": day})
@@ -93,6 +152,7 @@ def best_line(snippet: str, query: str) -> str:
 
 def memory_get(call: ToolCall) -> ToolResult:
     """Return lines of one memory file. Raise ToolError when there is none that the session may read."""
+    require_member(call)
     path, start, count = call.input["path"], call.input.get("from_line", 1), call.input.get("lines", READING_MAX_LINES)
     content = transcripts.read(call.session, path)
     if content is None:
@@ -118,7 +178,7 @@ def memory_get(call: ToolCall) -> ToolResult:
 def lookup_hint(session: ChatSession) -> str:
     """Return how the model finds messages of `session` that a summary has replaced; "" when it may not."""
     tools = {SEARCH.name, GET.name} - set(session.agent.tools_off)
-    if len(tools) < 2 or sources_of(session).transcripts_of is None or not transcripts.is_kept(session):
+    if len(tools) < 2 or not sources_of(session).reads_transcripts or not transcripts.is_kept(session):
         return ""
     return (
         f"What was said in them is found word for word by {SEARCH.name} (the results with the path "
@@ -142,6 +202,7 @@ SEARCH = Tool(
     },
     memory_search,
     offered=may_search,
+    for_spaces=True,
     about_memory=True,
     whole=True,
     passages=citing.found_in_memory,
@@ -165,6 +226,7 @@ GET = Tool(
     },
     memory_get,
     offered=may_search,
+    for_spaces=True,
     about_memory=True,
     whole=True,
     label=_("Read memory files"),

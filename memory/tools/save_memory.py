@@ -4,9 +4,7 @@ compares it with older lines afterwards."""
 import logging
 from typing import Any
 
-from django.conf import settings
 from django.db import Error as DatabaseFailure
-from django.db import transaction
 from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
@@ -14,21 +12,24 @@ from django.utils.translation import gettext_lazy as _
 from chat.extensions import Tool, ToolCall, ToolError, ToolResult
 from chat.models import ChatSession
 from chat.turns.tools import is_lock_timeout, parameter_missing
-from memory.documents import alternative, write
-from memory.documents.write import Append, Author, Separator, Source
-from memory.models import MemoryDocument, MemoryRevision, Suggestion
-from memory.policy import switches, tombstones
-from memory.policy.access import own_space
+from memory.documents import write
+from memory.documents.write import Author, Source
+from memory.models import MemoryDocument, MemoryRevision, Proposal, Suggestion
+from memory.policy import tombstones
+from memory.policy.access import is_shared, may_write, own_space, switches_of
 from memory.policy.paths import CURATED
 from memory.policy.same_words import occurs_in
 from memory.policy.secrets import are_asked, masked
+from memory.policy.switches import Switch
 from memory.policy.tombstones import LineForgottenError
-from memory.tools import comparisons, decisions, saved
+from memory.prompt.items import name_in_prompt
+from memory.tools import proposals, saved
 from memory.tools.calls import operation_key
+from memory.tools.curated import append_operation, save_entry
 from memory.trust import suggestions
 from memory.trust.matching import source_of
 from memory.trust.sources import text_sources_of
-from oneclaw.models import Space, User
+from oneclaw.models import Space
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
 
@@ -42,6 +43,8 @@ ARGUMENTS_MAX_BYTES = 8 * 1024 * 1024
 ALREADY_KNOWN = "memory.already_known"
 # The code of the summary of a call whose text waits for the person's yes.
 WAITS = "memory.waits"
+# The code of the summary of a call whose text waits for the yes of another member of the space.
+PROPOSED = "memory.proposed"
 # The error for the model when it tries to save a forgotten line.
 FORGOTTEN = (
     "Nothing was saved: the person has had this forgotten. If they want it remembered again, they can write it into "
@@ -70,6 +73,8 @@ def save_memory(call: ToolCall) -> ToolResult:
     )
     try:
         space = own_space(call.session)
+        if not space.is_private:
+            return save_to_space(call, space, content, author, secret)
         if tombstones.of_space(space.pk).is_in_text(content):
             raise LineForgottenError(CURATED)
         if suggestion := suggested(call, space, content):
@@ -88,6 +93,12 @@ def save_memory(call: ToolCall) -> ToolResult:
         raise ToolError("save_failed", message, Reason("memory.not_stored")) from error
     if revision is None:
         return already_known(content)
+    return saved_result(revision, content, secret)
+
+
+def saved_result(revision: MemoryRevision, content: str, secret: list[str], space: Space | None = None) -> ToolResult:
+    """Return the result of a call that has made `revision`, in a shared `space` if there is one; `secret` are the kinds
+    of what was masked."""
     result: dict[str, Any] = {"saved": True, "path": CURATED}
     lines: list[str | Reason] = [content]
     if secret:
@@ -95,23 +106,34 @@ def save_memory(call: ToolCall) -> ToolResult:
         asked = ", and ask whether it was meant to be kept" if are_asked(secret) else ""
         result["masked"] = f"A {kinds} was left out. Tell the person{asked}."
         lines.append(Reason("memory.secret_left_out", {"kinds": secret}))
+    if space is not None:
+        result["memory"] = name_in_prompt(space.name)
+        lines.append(Reason("memory.saved_to_space", {"space": space.name}))
     return ToolResult(result, CURATED, lines, undo=reverse("memory_undo", args=[revision.pk]), made=revision.pk)
 
 
-@transaction.atomic
-def save_entry(space: Space, entry: Append, author: Author, *, ask: bool) -> MemoryRevision | None:
-    """Append `entry` to MEMORY.md, queue its comparison with older lines and, with `ask`, ask the person about its
-    masked secret, in one transaction.
-
-    Before, the content of memory.md moves there.
-    """
-    alternative.take_over(space, author.user)
-    revision = write.apply(space, CURATED, entry, author)
-    if revision is not None and ask:
-        decisions.ask_about_secret(revision)
-    if revision is not None:
-        comparisons.request(revision)
-    return revision
+def save_to_space(call: ToolCall, space: Space, content: str, author: Author, secret: list[str]) -> ToolResult:
+    """Save `content` to the memory of `space`, with which the session is shared, or propose it for that when a second
+    person is needed there. Raise ToolError when the person whose turn it is may only read it."""
+    if not may_write(call.user, space.pk):
+        said = "Nothing was saved: this person may read the memory of the space, and not change it."
+        raise ToolError("read_only", said, Reason("memory.read_only_space", {"space": space.name}))
+    if tombstones.of_space(space.pk).is_in_text(content):
+        raise LineForgottenError(CURATED)
+    if proposals.writes_directly(call.user, space):
+        if suggestion := suggested(call, space, content):
+            return waiting(suggestion, content)
+        revision = save_entry(space, append_operation(call.user, content), author, ask=are_asked(secret))
+        return saved_result(revision, content, secret, space) if revision is not None else already_known(content)
+    try:
+        row = proposals.propose(space, content, call.user, Proposal.Kind.ASSISTANT, message_id=call.message_id)
+    except proposals.AlreadyKnownError:
+        return already_known(content)
+    except proposals.ProposalError as error:
+        raise ToolError("save_failed", f"Nothing was proposed: {error}", Reason("memory.not_stored")) from error
+    said = "Another owner or editor of the space has to approve it. Tell the person."
+    result = {"saved": False, "proposed": True, "memory": name_in_prompt(space.name), "because": said}
+    return ToolResult(result, Reason(PROPOSED, {"space": space.name}), [content], kept={"proposal": row.pk})
 
 
 def suggested(call: ToolCall, space: Space, content: str) -> Suggestion | None:
@@ -155,26 +177,11 @@ def refusal_of(error: write.DocumentError | InvalidTextError) -> Reason:
     return Reason("memory.not_stored")
 
 
-def append_operation(user: User, content: str) -> Append:
-    """Return the operation that appends `content` to MEMORY.md, under the time if MEMORY_TIMESTAMPS is set."""
-    if settings.MEMORY_TIMESTAMPS:
-        text = f"## {user.local():%Y-%m-%d %H:%M}\n\n{as_entry(content)}"
-        return Append(text, Separator.PARAGRAPH, unless_there=content)
-    return Append(as_entry(content), Separator.LIST, unless_there=content)
-
-
-def as_entry(content: str) -> str:
-    """Return `content` as an entry of MEMORY.md, its words unchanged.
-
-    One line becomes a list item; several lines, a list, a heading, code or a quotation stay as they are.
-    """
-    has_form = "\n" in content.rstrip("\n") or content.startswith(("- ", "* ", "+ ", "#", ">", "```", "~~~", " ", "\t"))
-    return content if has_form else f"- {content}"
-
-
 def may_save(session: ChatSession) -> bool:
     """Return whether `session` may save to memory."""
-    return session.mode == ChatSession.Mode.AGENT and switches.is_on(session.owner, switches.Switch.SAVED)
+    if session.mode != ChatSession.Mode.AGENT or (is_shared(session) and own_space(session).archived_at is not None):
+        return False
+    return Switch.SAVED in switches_of(session)
 
 
 SAVE = Tool(
@@ -192,6 +199,7 @@ SAVE = Tool(
     },
     save_memory,
     offered=may_save,
+    for_spaces=True,
     about_memory=True,
     label=_("Save to memory"),
     headings={
@@ -199,6 +207,7 @@ SAVE = Tool(
         "done": _("Saved to memory"),
         ALREADY_KNOWN: _("Nothing new to save"),
         WAITS: _("Waiting in your inbox"),
+        PROPOSED: _("Proposed to the space"),
         "memory.declined": _("Not saved"),
         "failed": _("Could not save to memory"),
     },

@@ -2,17 +2,17 @@
 of a text that did not come from the person: waiting for a yes, accepted or declined."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from chat.conversations.message_pages import updated_card_html
 from chat.extensions import CallUpdate
-from memory.models import Decision, MemoryDocument, MemoryRevision, Suggestion
+from memory.models import Decision, MemoryDocument, MemoryRevision, Proposal, Suggestion
 from memory.tools import decisions
 from memory.tools.calls import call_of, use_that_made
-from oneclaw.models import User
+from oneclaw.models import Space, User
 
 
 def states(made: Sequence[int], csrf_token: str = "", refusal: str = "") -> Mapping[int, CallUpdate]:
@@ -61,12 +61,13 @@ def suggested(suggestion_ids: Sequence[int], csrf_token: str, refusal: str) -> d
 
 def outcomes(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "") -> dict[int, CallUpdate]:
     """Return the present state of the entry of each revision, by its id, with `refusal` as in states()."""
-    revisions = MemoryRevision.objects.filter(pk__in=revision_ids).select_related("message")
+    revisions = MemoryRevision.objects.filter(pk__in=revision_ids).select_related("message__session__space", "space")
     contents = MemoryDocument.objects.in_bulk({revision.document_id for revision in revisions})
     asked: dict[int, list[Decision]] = defaultdict(list)
     for decision in Decision.objects.filter(revision__in=revision_ids).select_related("outcome").order_by("pk"):
         asked[decision.revision_id].append(decision)
     found: dict[int, CallUpdate] = {}
+    proposed = proposed_from(revisions)
     for revision in revisions:
         revision.document = contents[revision.document_id]
         for decision in asked[revision.pk]:
@@ -83,11 +84,36 @@ def outcomes(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "
             "decided": decided,
             "refusal": refusal,
             "csrf_token": csrf_token,
+            "space": proposed.get(revision.pk, (None, None))[0],
+            "proposal": proposed.get(revision.pk, (None, None))[1],
+            "revision": revision,
         }
         html = render_to_string("memory/_since.html", context).strip()
         heading = "" if is_present else _("No longer in memory")
         found[revision.pk] = CallUpdate(heading=heading, html=html, can_undo=as_saved)
     return found
+
+
+def proposed_from(revisions: Iterable[MemoryRevision]) -> dict[int, tuple[Space, Proposal | None]]:
+    """Return, for each of `revisions` of a private memory from a conversation in a shared space, the space to which its
+    line may be proposed, and the newest proposal of it."""
+    found: dict[int, tuple[Space, Proposal | None]] = {}
+    for revision in revisions:
+        session = revision.message.session if revision.message else None
+        space = session.space if session else None
+        if session and space and revision.space.is_private and space.archived_at is None and session.shared_at is None:
+            found[revision.pk] = space, None
+    if not found:
+        return found
+    owners = {revision.space.owner_id for revision in revisions}
+    mine = set(Space.objects.filter(roles__user__in=owners).values_list("pk", flat=True))
+    rows = Proposal.objects.filter(source__in=found).select_related("decided_by").order_by("pk")
+    newest = {row.source_id: row for row in rows}
+    return {
+        pk: (space, row if (row := newest.get(pk)) and row.space_id == space.pk else None)
+        for pk, (space, _none) in found.items()
+        if space.pk in mine
+    }
 
 
 def first_line(text: str, max_chars: int = 120) -> str:

@@ -98,6 +98,7 @@ READ = Tool(
     },
     skill_read,
     offered=is_offered,
+    for_spaces=True,
     about_memory=True,
     whole=True,
     is_protected=True,

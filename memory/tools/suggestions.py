@@ -12,7 +12,7 @@ from memory.notes.coverage import DAILY_LOG_PATH
 from memory.policy.paths import CURATED
 from memory.text.dates import day_in
 from memory.tools import comparisons
-from memory.tools.save_memory import append_operation, as_entry, save_entry
+from memory.tools.curated import append_operation, as_entry, save_entry
 from oneclaw.models import User, clock
 from oneclaw.reasons import Reason
 

@@ -6,6 +6,7 @@ from typing import Any
 from chat.context import per_message
 from chat.models import Attachment, ChatSession, ContextRound, Message
 from memory.models import Suggestion
+from memory.policy.access import is_shared
 from memory.policy.imported import imported_through
 from memory.policy.paths import CURATED, CURATED_ALTERNATIVE
 from memory.prompt import items
@@ -39,7 +40,8 @@ def text_sources_of(session: ChatSession, through_seq: int | None = None) -> Tex
     sources = [*_of_prompt(session), *_of_summaries(session)]
     calls: dict[str, str] = {}
     answered = ""
-    files = _files_of(messages, session.owner)
+    people = _people_of(session)
+    files = _files_of(messages, people)
     for message in messages:
         calls |= {use["id"]: use["name"] for use in message.tool_uses()}
         sources += _of_items(per_message.items_of(message.meta, items.NAME))
@@ -58,7 +60,7 @@ def text_sources_of(session: ChatSession, through_seq: int | None = None) -> Tex
             answered = message.text
     own_path = session.get_absolute_url()
     others = [source for source in sources if source.path != own_path]
-    return TextSources(own, others, _names_of(session.owner), session.owner.day())
+    return TextSources(own, others, " ".join(map(_names_of, people)), session.owner.day())
 
 
 def _imported_seq(session: ChatSession) -> int:
@@ -68,14 +70,22 @@ def _imported_seq(session: ChatSession) -> int:
     return imported_through(session)
 
 
+def _people_of(session: ChatSession) -> list[User]:
+    """Return the owner of `session`, and who else has written in it while it was shared."""
+    if not is_shared(session):
+        return [session.owner]
+    others = session.messages.exclude(author=None).exclude(author=session.owner_id).values("author")
+    return [session.owner, *User.objects.filter(pk__in=others)]
+
+
 def _names_of(user: User) -> str:
     return f"{user.get_full_name()} {user.email.partition('@')[0]}".replace(".", " ")
 
 
-def _files_of(messages: list[Message], owner: User) -> dict[Any, SourceText]:
+def _files_of(messages: list[Message], people: list[User]) -> dict[Any, SourceText]:
     """Return the attachments of `messages` by their ids; an image has no text, and may say anything."""
     ids = [id for message in messages for id in message.file_ids]
-    rows = Attachment.objects.filter(owner=owner, pk__in=ids).only("name", "text") if ids else ()
+    rows = Attachment.objects.filter(owner__in=people, pk__in=ids).only("name", "text") if ids else ()
     return {row.pk: SourceText(Kind.ATTACHMENT, row.name, row.text) for row in rows}
 
 
@@ -87,7 +97,7 @@ def _of_items(found: list[Any]) -> Iterator[SourceText]:
     for item in found:
         if item["kind"] == items.FILE or is_of_skill(item):
             yield SourceText(Kind.WORKSPACE, item["path"], items.shown(item))
-        elif item["kind"] in (items.RECENT, items.RECALLED):
+        elif item["kind"] in (items.RECENT, items.RECALLED, *items.OF_SPACE):
             yield from _of_memory(item["path"], items.shown(item), item.get("heading", ""))
 
 

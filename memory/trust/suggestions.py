@@ -46,8 +46,8 @@ def wait(
 
 
 def waiting_for(user: User) -> "QuerySet[Suggestion]":
-    """Return what waits for a yes of `user`, the newest first."""
-    return Suggestion.objects.visible_to(user).waiting().order_by("-created_at", "-pk")
+    """Return what waits for a yes of `user`, who may write it, the newest first."""
+    return Suggestion.objects.writable_by(user).waiting().order_by("-created_at", "-pk")
 
 
 def decline(suggestion: Suggestion) -> bool:

@@ -15,7 +15,7 @@ from memory.files.mirror import try_to_mirror
 from memory.files.missing import documents_without_file, write_file_again
 from memory.models import MemoryDocument, MemoryRevision
 from memory.policy import tombstones
-from memory.policy.access import may_write
+from memory.policy.access import may_edit
 from memory.policy.line_ends import with_line_ends_of
 from memory.tools import saved
 from memory.views.forgetting import parsed_number
@@ -97,8 +97,8 @@ def restore(request: SignedInRequest, document_id: int) -> HttpResponse:
 def undo_change(request: SignedInRequest, revision_id: int) -> HttpResponse:
     """Show a change and ask for confirmation; POST undoes it, and returns the updated card to htmx."""
     mine = MemoryRevision.objects.filter(space__roles__user=request.user)
-    revision = get_object_or_404(mine.select_related("document", "message__session"), pk=revision_id)
-    if not may_write(request.user, revision.space_id):
+    revision = get_object_or_404(mine.select_related("document", "space", "message__session"), pk=revision_id)
+    if not may_edit(request.user, revision.space, revision.document.path):
         raise PermissionDenied
     if request.method == "GET":
         return render(request, "memory/undo.html", {"revision": revision, "document": revision.document})
@@ -139,7 +139,7 @@ def writable_document(request: SignedInRequest, document_id: int) -> MemoryDocum
     """Return the document. Raise Http404 unless the person may read it, PermissionDenied unless they may write it."""
     mine = MemoryDocument.objects.visible_to(request.user).select_related("space")
     document = get_object_or_404(mine, pk=document_id)
-    if not may_write(request.user, document.space_id):
+    if not may_edit(request.user, document.space, document.path):
         raise PermissionDenied
     return document
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 from memory.documents.write import DocumentError
 from memory.forgetting import message_secrets
 from memory.models import Decision
-from memory.policy.access import may_write
+from memory.policy.access import may_edit
 from memory.tools import decisions, saved
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
@@ -32,9 +32,11 @@ def take_out_secret(request: SignedInRequest, decision_id: int) -> HttpResponse:
 @require_POST
 def decide(request: SignedInRequest, decision_id: int) -> HttpResponse:
     """Carry out the choice. Return the updated card to htmx, and a redirect to a page without scripts."""
-    mine = Decision.objects.visible_to(request.user).select_related("revision__message__session")
+    mine = Decision.objects.visible_to(request.user).select_related(
+        "revision__message__session", "revision__space", "revision__document"
+    )
     decision = get_object_or_404(mine, pk=decision_id)
-    if not may_write(request.user, decision.revision.space_id):
+    if not may_edit(request.user, decision.revision.space, decision.revision.document.path):
         raise PermissionDenied
     choice = request.POST.get("choice", "")
     if choice not in decisions.CHOICES[Decision.Kind(decision.kind)]:

@@ -15,7 +15,7 @@ from memory.index.vectors import notice
 from memory.models import MemoryDocument
 from memory.notes import coverage
 from memory.policy import switches
-from memory.policy.access import may_forget, may_write
+from memory.policy.access import may_edit, may_forget
 from memory.policy.paths import is_in_skill
 from memory.prompt.context import CutFile, cut_files
 from memory.skills.catalogue import source_in
@@ -69,7 +69,7 @@ def document(request: SignedInRequest, document_id: int) -> HttpResponse:
         "lines": list(enumerate(shown.content.split("\n"))),
         "page": page,
         "coverage": coverage.of_document(shown),
-        "may_write": may_write(request.user, shown.space_id),
+        "may_write": may_edit(request.user, shown.space, shown.path),
         "may_forget": may_forget(request.user, shown.space),
         "cut": cut_here(shown),
         "skill": skill_address(shown),

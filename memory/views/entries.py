@@ -29,6 +29,7 @@ from memory.tools import reviews
 from memory.views.changes import form_number, writable_document
 from memory.views.forgetting import parsed_number
 from memory.views.home import mark
+from oneclaw.models import Space
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
@@ -113,6 +114,16 @@ def forget_entry(request: SignedInRequest, document_id: int, line: int) -> HttpR
     return render(request, "memory/_entry_forget.html", context)
 
 
+@require_GET
+def propose_entry(request: SignedInRequest, document_id: int, line: int) -> HttpResponse:
+    """Go to the form that proposes an entry of a private memory to a shared space."""
+    document = writable_document(request, document_id)
+    shown = requested_entry(request, document, line)
+    if shown is None or not document.space.is_private:
+        raise Http404
+    return redirect(reverse("memory_propose", query={"text": shown.text, "next": back(request)}))
+
+
 def requested_entry(request: SignedInRequest, document: MemoryDocument, line: int) -> ShownEntry | None:
     """Return the entry with the `line` of the version `?version=` (the present one without); None when it was
     changed since."""
@@ -130,7 +141,9 @@ def rows(request: SignedInRequest, document: MemoryDocument, lines: range, said:
     chosen = [entry for entry in entries_of(document) if entry.line in lines]
     entries = home.shown_entries(document, chosen, request.user)
     mark(request, document, entries)
-    of = RowsOf(document, back(request), may_write=True, may_forget=may_forget(request.user, document.space))
+    may_propose = document.space.is_private and Space.objects.visible_to(request.user).shared().exists()
+    rights = {"may_write": True, "may_forget": may_forget(request.user, document.space), "may_propose": may_propose}
+    of = RowsOf(document, back(request), **rights)
     return HttpResponse(rows_html(entries, of, said))
 
 

@@ -1,6 +1,7 @@
 """Serve the home page of a memory, with its entries by topic, and the page of one topic."""
 
 from functools import partial
+from typing import Any
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
@@ -12,13 +13,14 @@ from django.views.decorators.http import require_GET
 
 from memory.index.vectors import notice
 from memory.lab import golden
-from memory.models import DocumentOverview, MemoryDocument, Topic
+from memory.models import DocumentOverview, MemoryDocument, Proposal, Topic
 from memory.overview import days, grouping, home, kept
 from memory.overview.entries import entry_at, newest_by_topic, overview_of
 from memory.overview.home import Memories, ShownEntry
 from memory.overview.rows import RowsOf, rows_html
 from memory.overview.state import state_of
-from memory.policy.access import may_forget, may_write
+from memory.policy.access import may_edit, may_forget
+from memory.tools.proposals import writes_directly
 from memory.tools.waiting import marks_of
 from memory.views.forgetting import parsed_number
 from memory.views.inbox import waiting_items
@@ -42,7 +44,8 @@ def home_page(request: SignedInRequest) -> HttpResponse:
     if overview is not None:
         grouping.group_soon(overview)
         may_erase = memories.owns(space) or (request.user.is_staff and may_forget(request.user, space))
-        rights = memories.may_write(space), may_erase
+        may_propose = space.is_private and memories.has_shared
+        rights = memories.may_edit_curated(space), may_erase, may_propose
         key = kept.key_of(overview, state, request.user, request.get_full_path(), *rights)
         # What waits about the entries changes by itself.
         made = partial(topics_html, request, space, overview, rights, has_marks=state.has_waiting)
@@ -61,11 +64,29 @@ def home_page(request: SignedInRequest) -> HttpResponse:
         "notice": notice(MemoryDocument.objects.filter(space=space)) if state.has_notice else "",
         "document": overview and overview.document,
     }
+    if not space.is_private:
+        context |= proposed_in(request, space)
     return render(request, "memory/home.html", context)
 
 
+def proposed_in(request: SignedInRequest, space: Space) -> dict[str, Any]:
+    """Return what the page of a shared memory shows of the proposals for it."""
+    rows = Proposal.objects.visible_to(request.user).waiting().filter(space=space).select_related("author", "space")
+    return {
+        "proposed": list(rows.order_by("-pk")[:PAGE_MAX_ENTRIES]),
+        "to_decide": set(Proposal.objects.to_decide_by(request.user).filter(space=space).values_list("pk", flat=True)),
+        "needs_nobody": writes_directly(request.user, space),
+        "here": request.get_full_path(),
+    }
+
+
 def topics_html(
-    request: SignedInRequest, space: Space, overview: DocumentOverview, rights: tuple[bool, bool], *, has_marks: bool
+    request: SignedInRequest,
+    space: Space,
+    overview: DocumentOverview,
+    rights: tuple[bool, bool, bool],
+    *,
+    has_marks: bool,
 ) -> SafeString:
     """Return the sections of the topics of `overview`, with what waits about their entries if `has_marks`."""
     whole = home.with_content(overview)
@@ -91,8 +112,9 @@ def topic_page(request: SignedInRequest, topic: int) -> HttpResponse:
     page = Paginator(numbers, PAGE_MAX_ENTRIES).get_page(request.GET.get("page"))
     entries = home.shown_entries(document, [entry_at(overview, number) for number in page.object_list], request.user)
     mark(request, document, entries)
-    rights = may_write(request.user, space.pk), may_forget(request.user, space)
-    of = RowsOf(document, request.get_full_path(), *rights)
+    rights = may_edit(request.user, space, document.path), may_forget(request.user, space)
+    may_propose = space.is_private and Space.objects.visible_to(request.user).shared().exists()
+    of = RowsOf(document, request.get_full_path(), *rights, may_propose)
     context = {
         "space": space,
         "topic": Topic(topic),

@@ -18,10 +18,11 @@ from memory.documents.merge import OverlapError
 from memory.documents.write import DocumentError
 from memory.lab import golden
 from memory.models import Decision, Review, Suggestion
-from memory.policy.access import may_write
+from memory.policy.access import may_edit, may_write
 from memory.skills.approval import waiting_own_skills
 from memory.tools import decisions, reviews, saved, suggestions
 from memory.tools.calls import use_that_made
+from memory.trust import proposals
 from memory.trust.instructions import marked_lines
 from memory.trust.suggestions import decline, waiting_for
 from oneclaw.models import Space, User
@@ -40,6 +41,8 @@ def inbox(request: SignedInRequest) -> HttpResponse:
         "questions": decisions.open_questions(request.user),
         "suggestions": with_lines(rows[:SHOWN_MAX_SUGGESTIONS]),
         "reviews": reviews.pending(request.user),
+        "proposals": proposals.to_decide(request.user)[:SHOWN_MAX_SUGGESTIONS],
+        "declined": proposals.declined_of(request.user)[:SHOWN_MAX_SUGGESTIONS],
         "waiting_skills": waiting_own_skills(request.user),
         "more": max(0, rows.count() - SHOWN_MAX_SUGGESTIONS),
         "drop": golden.drop(Space.objects.own_of(request.user)),
@@ -84,7 +87,7 @@ def answer_review(request: SignedInRequest, review_id: int) -> HttpResponse:
     shown = next((each for each in reviews.pending(request.user) if each.review.pk == review_id), None)
     if shown is None:
         raise Http404
-    if not may_write(request.user, shown.review.document.space_id):
+    if not may_edit(request.user, shown.review.document.space, shown.review.document.path):
         raise PermissionDenied
     choice = request.POST.get("answer", "")
     if choice not in ("yes", "no"):
@@ -112,12 +115,15 @@ def waiting_items(user: User) -> WaitingItems | None:
     One statement while nothing waits, because every page of the chat asks.
     """
     rows = (
-        Decision.objects.visible_to(user).undecided(),
+        Decision.objects.writable_by(user).undecided(),
         Review.objects.visible_to(user).unanswered(),
         waiting_for(user),
+        proposals.to_decide(user),
+        proposals.declined_of(user),
     )
     asked = User.objects.filter(pk=user.pk).values_list(*(Exists(each.order_by()) for each in rows))
     if not any(any(row) for row in asked):
         return None
     count = waiting_for(user).count() + len(decisions.open_questions(user)) + len(reviews.pending(user))
+    count += proposals.to_decide(user).count() + proposals.declined_of(user).count()
     return WaitingItems(count, reverse("memory_inbox")) if count else None

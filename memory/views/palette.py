@@ -23,15 +23,24 @@ def search(user: User, words: list[str], most: int) -> list[SearchResult]:
     for word in words:
         # A word consists of letters, digits and underscores, so it needs no escaping in a pattern.
         lines = lines.filter(text__icontains=word) if UNSPACED.search(word) else lines.filter(text__iregex=rf"\m{word}")
-    found = lines.select_related("document").order_by(curated_first("document__"), "-document__updated_at", "ordinal")
+    found = lines.select_related("document__space").order_by(
+        curated_first("document__"), "-document__updated_at", "ordinal"
+    )
     return [
         SearchResult(
-            line.document.path,
+            name_of(line.document),
             excerpt(line.text, words),
             f"{reverse('memory_document', args=[line.document_id])}#line-{line.start_line}",
         )
-        for line in found.only("start_line", "text", "document__path")[:most]
+        for line in found.only(
+            "start_line", "text", "document__path", "document__space__name", "document__space__kind"
+        )[:most]
     ]
+
+
+def name_of(document: MemoryDocument) -> str:
+    """Return the path of a document, with the name of the space before it if that is a shared one."""
+    return document.path if document.space.is_private else f"{document.space.name}: {document.path}"
 
 
 def curated_first(prefix: str = "") -> Case:

@@ -15,7 +15,7 @@ from memory.documents.write import Append, Author, Source
 from memory.models import MemoryDocument
 from memory.overview import days, past
 from memory.overview.state import state_of
-from memory.policy.access import may_write
+from memory.policy.access import may_edit, may_write
 from memory.views.changes import form_number, writable_document
 from memory.views.home import shown_space
 from oneclaw.people.requests import SignedInRequest
@@ -60,7 +60,7 @@ def version_page(request: SignedInRequest, document_id: int, number: int) -> Htt
         "revision": revision,
         "day": request.user.day(revision.created_at),
         "lines": past.lines_at(document, number),
-        "may_write": may_write(request.user, document.space_id),
+        "may_write": may_edit(request.user, document.space, document.path),
     }
     return render(request, "memory/version.html", context)
 

@@ -68,7 +68,7 @@ def say(request: SignedInRequest, message_id: int, memory_id: str) -> HttpRespon
 
 def own_message(request: SignedInRequest, message_id: int) -> Message:
     """Return a message of the person's conversations. Raise Http404 for any other."""
-    mine = Message.objects.visible_to(request.user).said()
+    mine = Message.objects.private_to(request.user).said()
     return get_object_or_404(mine.select_related("session__agent", "session__owner", "session__head"), pk=message_id)
 
 

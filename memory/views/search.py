@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET
 
 from chat.library.excerpts import marked
 from chat.library.search import words_of
+from chat.models import ChatSession
 from memory.index.vectors import notice
 from memory.models import MemoryDocument
 from memory.notes.coverage import DAILY_LOG_PATH
@@ -77,6 +78,8 @@ class ShownPassage:
     passage: Passage
     kind: str
     html: SafeString
+    # The name of the shared space that it is from; "" for the person's own.
+    space: str = ""
 
     @property
     def address(self) -> str:
@@ -106,11 +109,28 @@ def search_page(request: SignedInRequest) -> HttpResponse:
 def search_results(user: User, query: str, filters: Filters) -> list[ShownPassage]:
     """Return what memory has for `query` in the spaces of `user`, curated memory before what is hardly better."""
     said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
-    manager = HybridSearchManager(_spaces(user, filters), Sources(transcripts_of=said_by, asked_by=user))
+    sources = Sources(transcripts_of=said_by, shared_transcripts=said_by is not None, asked_by=user)
+    manager = HybridSearchManager(_spaces(user, filters), sources)
     wanted = RESULTS_SHOWN * (FILTERED_FACTOR if filters else 1)
     found = [each for each in manager.search(query, max_results=wanted, today=user.day()) if filters.includes(each)]
     words, shown = words_of(query), curated_first(found)[:RESULTS_SHOWN]
-    return [ShownPassage(each, kind_of(each), marked(MARKUP.sub("", each.snippet), words)) for each in shown]
+    names = shared_names(shown)
+    return [
+        ShownPassage(each, kind_of(each), marked(MARKUP.sub("", each.snippet), words), names.get(each, ""))
+        for each in shown
+    ]
+
+
+def shared_names(passages: list[Passage]) -> dict[Passage, str]:
+    """Return the names of the shared spaces that `passages` are from; those of private ones are left out."""
+    ids = [each.document_id for each in passages if each.document_id]
+    documents = MemoryDocument.objects.filter(pk__in=ids).exclude(space__kind__in=Space.PRIVATE)
+    names = dict(documents.values_list("pk", "space__name"))
+    said = [each.path.removeprefix("/c/") for each in passages if each.document_id is None]
+    shared = ChatSession.objects.filter(pk__in=said, shared_at__isnull=False) if said else ChatSession.objects.none()
+    spaces = {f"/c/{pk}": name for pk, name in shared.values_list("pk", "space__name")}
+    found = {each: names.get(each.document_id) if each.document_id else spaces.get(each.path) for each in passages}
+    return {each: name for each, name in found.items() if name}
 
 
 def curated_first(passages: list[Passage]) -> list[Passage]:

@@ -38,7 +38,7 @@ def close_walk(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     progress.close(progress.walk_of(request.user))
     if request.htmx:
         return HttpResponse()
-    session = ChatSession.objects.visible_to(request.user).filter(pk=session_id).first()
+    session = ChatSession.objects.private_to(request.user).filter(pk=session_id).first()
     return redirect(session or "chat")
 
 

@@ -80,7 +80,7 @@ def steps_since(walk: DemoWalk, save: Save) -> list[str]:
 
 def later_conversations(user: User, save: Save) -> QuerySet[ChatSession]:
     """Return the other conversations that `user` began after `save`."""
-    later = ChatSession.objects.visible_to(user).filter(created_at__gt=save.revision.created_at, last_seq__gt=0)
+    later = ChatSession.objects.private_to(user).filter(created_at__gt=save.revision.created_at, last_seq__gt=0)
     return later.exclude(pk=save.session_id) if save.session_id else later
 
 
@@ -90,7 +90,7 @@ def recalls(user: User, save: Save) -> QuerySet[Message]:
     for name in READING_TOOLS:
         searched |= Q(role=Message.Role.ASSISTANT, content__contains=[{"type": "tool_use", "name": name}])
     recalled = Q(role=Message.Role.USER, **{f"meta__{META_KEY}__has_key": NAME})
-    later = Message.objects.visible_to(user).filter(created_at__gt=save.revision.created_at)
+    later = Message.objects.private_to(user).filter(created_at__gt=save.revision.created_at)
     return later.filter(searched | recalled).exclude(session=save.session_id)
 
 

@@ -7,7 +7,7 @@ METRICS_TOKEN = environment.text("ONECLAW_METRICS_TOKEN")
 # Log lines as text, or as JSON objects.
 LOG_FORMAT = environment.choice("ONECLAW_LOG_FORMAT", ["text", "json"], "text")
 # The standard variable of OpenTelemetry: spans are exported there. Its other variables are read by its own library.
-TRACES_ENDPOINT = environment.address("OTEL_EXPORTER_OTLP_ENDPOINT", ["http", "https"])
+SPANS_ENDPOINT = environment.address("OTEL_EXPORTER_OTLP_ENDPOINT", ["http", "https"])
 
 LOG_LEVEL = environment.choice("ONECLAW_LOG_LEVEL", ["debug", "info", "warning", "error"], "warning").upper()
 LOGGING = {

@@ -36,7 +36,7 @@ class RecordedRequest:
     # Bytes of the body as it came.
     size: int = 0
     # What the server has said of the tokens so far.
-    told: dict[str, Any] = field(default_factory=dict)
+    usage: dict[str, Any] = field(default_factory=dict)
     # "open" while it is answered; then "sent", or "left" when the client disconnected first.
     outcome: str = "open"
 
@@ -181,7 +181,7 @@ async def _stream(
             return await _end(step, reader, writer)
         if step.data:
             writer.write(b"%x\r\n%b\r\n" % (len(step.data), step.data))
-        request.told.update(step.usage or {})
+        request.usage.update(step.usage or {})
         await writer.drain()
         if writer.transport.is_closing():
             raise ConnectionResetError

@@ -48,8 +48,8 @@ from oneclaw.llm.request import (
     refusal_in,
 )
 from oneclaw.llm.transport.reading import FrameReads
-from oneclaw.llm.usage import whole_usage
 from oneclaw.spend.calls import Payer, Spending, paid_by
+from oneclaw.spend.usage import whole_usage
 from oneclaw.telemetry import metrics
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ async def _attempt(parts: dict[str, Any], may_be_silent: bool, spending: Spendin
         raise failure from _cause(error)
     finally:
         metrics.model_requests.labels(parts["model"], "ok" if reader.finished else outcome).inc()
-        # Also of an attempt that failed, or that nobody reads to its end.
+        # Also of an attempt that failed, or is not read to its end.
         if reader.usage:
             spending.add(reader.model, whole_usage(reader.usage), is_whole=reader.finished)
 

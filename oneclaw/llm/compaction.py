@@ -25,8 +25,8 @@ from oneclaw.llm.failures import (
     UnreadableAnswerError,
 )
 from oneclaw.llm.request import Request
-from oneclaw.llm.usage import whole_usage
 from oneclaw.spend.calls import Payer, Spending, paid_by
+from oneclaw.spend.usage import whole_usage
 from oneclaw.text import replace_unstorable_in_json
 
 # The stop reason of an answer that is the block of a summary.

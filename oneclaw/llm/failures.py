@@ -243,7 +243,7 @@ class BudgetUsedUpError(ModelRequestError):
 
     reason_code = "model.budget_used_up"
     code = "budget_used_up"
-    # Until a budget ends, work that nobody waits for looks again this often: somebody may raise it.
+    # Until a budget ends, work in the background looks again this often: an admin may raise it.
     LOOK_AGAIN_SECONDS: ClassVar[float] = 3_600
 
     def __init__(self, scope: str, period: str, ends: dt.datetime) -> None:
@@ -258,7 +258,7 @@ class BudgetUsedUpError(ModelRequestError):
 
     @property
     def wait_seconds(self) -> float:
-        """Return the seconds until work that nobody waits for is tried again."""
+        """Return the seconds until work in the background is tried again."""
         return min(self.retry_after or 0.0, self.LOOK_AGAIN_SECONDS)
 
 

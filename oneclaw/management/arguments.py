@@ -18,7 +18,7 @@ def space_named(name: str, user: User | None = None) -> Space:
 
     Raise CommandError.
     """
-    spaces = Space.objects.shared().select_related("owner")  # type: ignore[attr-defined]
+    spaces = Space.objects.shared().select_related("owner")
     if user is not None:
         spaces = spaces.visible_to(user)
     if name.isascii() and name.isdigit() and (found := spaces.filter(pk=name[:18]).first()):

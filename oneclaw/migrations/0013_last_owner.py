@@ -1,6 +1,9 @@
 """Let no transaction take the last owner out of a shared space, also not two at once."""
 
-from django.db import migrations
+from django.conf import settings
+from django.db import migrations, models
+
+import oneclaw.models.spaces
 
 KEEP_AN_OWNER = """
     CREATE FUNCTION oneclaw_keep_an_owner() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -35,4 +38,17 @@ NO_MORE = """
 class Migration(migrations.Migration):
     dependencies = [('oneclaw', '0012_gate')]
 
-    operations = [migrations.RunSQL(KEEP_AN_OWNER, NO_MORE)]
+    operations = [
+        migrations.RunSQL(KEEP_AN_OWNER, NO_MORE),
+        # The same column.
+        migrations.AlterField(
+            model_name="space",
+            name="owner",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=oneclaw.models.spaces.pass_on,
+                related_name="owned_spaces",
+                to=settings.AUTH_USER_MODEL,
+            ),
+        ),
+    ]

@@ -73,7 +73,7 @@ class Budget(models.Model):
 
 
 class BudgetWarning(models.Model):
-    """That a person was told, once in a period, that most of a budget is used."""
+    """A warning of a person, once in a period, that most of a budget is used."""
 
     budget = models.ForeignKey(Budget, on_delete=models.CASCADE, related_name="warnings", db_index=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")

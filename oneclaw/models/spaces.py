@@ -1,6 +1,6 @@
 """Spaces: the owners of memory, and the people who may read and write it."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import models, transaction
 from django.utils import timezone
@@ -40,6 +40,23 @@ def make_own_space(user: User) -> "Space":
     return space
 
 
+def pass_on(collector: Any, field: Any, spaces: Any, using: str) -> None:
+    """Give each of `spaces`, whose owner is being deleted, to another owner; delete those that have none.
+
+    It is an `on_delete` of Django, which also asks what would be deleted: nothing is written here.
+    """
+    alone: Any = []
+    for space in spaces:
+        owners = SpaceMember.objects.using(using).filter(space=space, role=SpaceMember.Role.OWNER)
+        other = owners.exclude(user=space.owner_id).select_related("user").order_by("since", "pk").first()
+        if other is None or space.is_private:
+            alone.append(space)
+        else:
+            collector.add_field_update(field, other.user, [space])
+    if alone:
+        models.CASCADE(collector, field, alone, using)
+
+
 class Space(models.Model):
     """The owner of a memory: a person, an agent for one person, a project or a team."""
 
@@ -59,7 +76,7 @@ class Space(models.Model):
     # The number of its colour in the page's palette; 0: none.
     colour = models.PositiveSmallIntegerField(default=0)
     # The only member of a private space; of a shared one, the person who made it or whom it was handed over to.
-    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="owned_spaces", db_index=False)
+    owner = models.ForeignKey(User, on_delete=pass_on, related_name="owned_spaces", db_index=False)
     # Whether a proposal needs the yes of a second person; otherwise editors write its memory directly.
     needs_second_person = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -50,7 +50,7 @@ class Spend(models.Model):
     )
     MODEL_MAX_CHARS: ClassVar[int] = 100
     # Decimal places of a price per million tokens; a cost has six more, so it is exact.
-    PRICE_PLACES: ClassVar[int] = 6
+    PRICE_DECIMALS: ClassVar[int] = 6
 
     # Made with the call, so that storing it twice is storing it once.
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -70,9 +70,9 @@ class Spend(models.Model):
     # Whether the server said the end; a call that was stopped or cut has what it said until then.
     is_whole = models.BooleanField(default=True)
     # US dollars per million tokens read, written, read from the cache and written into it, at that time; NULL: unknown.
-    price = ArrayField(models.DecimalField(max_digits=14, decimal_places=PRICE_PLACES), size=4, null=True)
+    price = ArrayField(models.DecimalField(max_digits=14, decimal_places=PRICE_DECIMALS), size=4, null=True)
     # US dollars; NULL without a price.
-    cost = models.DecimalField(max_digits=24, decimal_places=PRICE_PLACES + 6, null=True)
+    cost = models.DecimalField(max_digits=24, decimal_places=PRICE_DECIMALS + 6, null=True)
 
     objects: ClassVar[models.Manager["Spend"]] = SpendQuerySet.as_manager()
 

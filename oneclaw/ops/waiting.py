@@ -1,4 +1,4 @@
-"""The numbers of what waits in the database, for Prometheus; they are read when somebody asks for them."""
+"""The numbers of what waits in the database, for Prometheus; they are read with each request for them."""
 
 import datetime as dt
 from collections.abc import Iterator

@@ -28,7 +28,9 @@ def group_list(request: SignedInRequest) -> HttpResponse:
             return redirect("group", groups.create(request.POST.get("name")).pk)
         except (InvalidTextError, groups.GroupError) as error:
             refusal = error.sentence
-    found = Group.objects.annotate(people=Count("members", distinct=True), used=Count("spaces", distinct=True))
+    found = Group.objects.order_by("name").annotate(
+        people=Count("members", distinct=True), used=Count("spaces", distinct=True)
+    )
     page = Paginator(found, PAGE_ROWS).get_page(request.GET.get("page"))
     context = {"page": page, "refusal": refusal, "name": request.POST.get("name", "")}
     return render(request, "people/groups.html", context, status=422 if refusal else 200)

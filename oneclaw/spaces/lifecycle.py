@@ -56,7 +56,7 @@ def checked_draft(
         description, max_chars=DESCRIPTION_MAX_CHARS, name=_("The description"), may_be_blank=True
     ).strip()
     if str(colour) not in map(str, COLOURS):
-        raise InvalidTextError("invalid", _("There is no such colour."))
+        raise InvalidTextError("invalid", _("There is no such color."))
     if kind not in SHARED_KINDS:
         raise InvalidTextError("invalid", _("A space is a project or a team."))
     return SpaceDraft(title, about, int(str(colour)), str(kind), needs_second_person)

@@ -50,7 +50,7 @@ class NoSuchRoleError(MembersError):
 def add_by_email(space: Space, email: str, role: str, by: User | None = None) -> SpaceMember:
     """Give the person with the address `email` a role in `space`. Raise MembersError, SpaceNotFoundError.
 
-    With `by`, that person must own the space; None stands for an administrator.
+    With `by`, that person must own the space; None is for administrators.
     """
     space = lock(space, by)
     email = email.strip()
@@ -123,8 +123,8 @@ def hand_over(space: Space, user: User, to: SpaceMember) -> None:
 
 
 @transaction.atomic
-def settle_owner(space: Space) -> None:
-    """Let the owner who has been one for longest stand in the row of `space`, unless one does. For other writers of
+def choose_owner(space: Space) -> None:
+    """Set the owner of the row of `space` to the owner since the longest time, unless it is one. For other writers of
     members than this module."""
     space = lock(space)
     owners = list(space.members.filter(role=OWNER).order_by("since", "pk").values_list("user_id", flat=True))
@@ -159,7 +159,7 @@ def _current(member: Row) -> Row:
 
 
 def _without_owner(space: Space, user_id: int) -> None:
-    """Let another owner stand in the row of the space, if it is this one. Raise LastOwnerError without another."""
+    """Set another owner in the row of the space, if it is this person. Raise LastOwnerError without another."""
     others = space.members.filter(role=OWNER).exclude(user=user_id).order_by("since", "pk")
     other = others.first()
     if other is None:

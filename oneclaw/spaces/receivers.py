@@ -1,6 +1,7 @@
 """Send `roles_changed` whenever a row is written or deleted that gives a role in a space, by whatever code."""
 
 from collections.abc import Collection, Iterable
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -12,7 +13,7 @@ from oneclaw.models import GroupMember, Space, SpaceGroup, SpaceMember
 from oneclaw.spaces.signals import roles_changed
 
 # A hint carries the ids of at most this many people; without them it is about all.
-HINT_MAX_PEOPLE = 200
+HINT_MAX_USERS = 200
 
 
 @receiver([post_save, pre_delete], sender=SpaceMember)
@@ -36,11 +37,7 @@ def announce(space_ids: Iterable[int], user_ids: Collection[int]) -> None:
     people = frozenset(user_ids)
     for space_id in space_ids if people else ():
         hint: dict[str, Any] = {"kind": "roles"}
-        if len(people) <= HINT_MAX_PEOPLE:
+        if len(people) <= HINT_MAX_USERS:
             hint["users"] = sorted(people)
         pubsub.notify(f"space:{space_id}", hint)
-        transaction.on_commit(lambda space_id=space_id: _send(space_id, people))
-
-
-def _send(space_id: int, people: frozenset[int]) -> None:
-    roles_changed.send_robust(Space, space_id=space_id, user_ids=people)
+        transaction.on_commit(partial(roles_changed.send_robust, Space, space_id=space_id, user_ids=people))

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import cast
 
-from django.contrib.auth import get_backends
-from django.contrib.auth.backends import ModelBackend
+from django.db.models import Q
 from django.utils.translation import gettext
 
 from oneclaw.models import GroupMember, Space, SpaceMember, User
@@ -21,7 +20,7 @@ ROLES = (SpaceMember.Role.OWNER, SpaceMember.Role.EDITOR, SpaceMember.Role.READE
 
 @dataclass(frozen=True)
 class Ground:
-    """Why somebody can see a row, and since when; None: since it exists."""
+    """A reason why a person can see a row, and since when; None: since it exists."""
 
     reason: Reason
     since: dt.datetime | None = None
@@ -29,7 +28,7 @@ class Ground:
 
 @dataclass(frozen=True)
 class Viewer:
-    """Somebody who can see a row, for one or several reasons. `person` None: everybody of whom the reason is true."""
+    """A person who can see a row, for one or several reasons. `person` None: everybody of whom the reason is true."""
 
     person: User | None
     grounds: tuple[Ground, ...]
@@ -80,10 +79,11 @@ def by_name(found: Iterable[Viewer]) -> list[Viewer]:
 def with_admins(found: list[Viewer], permission: str) -> list[Viewer]:
     """Return `found` and the administrators who can open such rows in the admin by `permission`, such as
     "memory.view_memorydocument"."""
-    backend = next(
-        f"{each.__module__}.{type(each).__name__}" for each in get_backends() if isinstance(each, ModelBackend)
-    )
-    admins = User.objects.with_perm(permission, backend=backend).filter(is_staff=True)  # type: ignore[attr-defined]
+    app, codename = permission.split(".")
+    own = Q(user_permissions__content_type__app_label=app, user_permissions__codename=codename)
+    of_group = Q(groups__permissions__content_type__app_label=app, groups__permissions__codename=codename)
+    staff = User.objects.filter(is_active=True, is_staff=True)
+    admins = staff.filter(Q(is_superuser=True) | own | of_group).distinct()
     ground = Ground(Reason("viewer.admin"))
     named = {viewer.person: viewer for viewer in found}
     for admin in admins:

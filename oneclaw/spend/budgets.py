@@ -2,7 +2,7 @@
 
     state = used_up(states_of(user))    # None: the person may ask a model
 
-A budget is looked at before a message is stored, and before each call of work that nobody waits for. What runs then
+A budget is looked at before a message is stored, and before each call of work in the background. What runs then
 goes on: a budget is exceeded at most by the turns and calls in flight when it was used up. Without any budget, a
 process asks the database once in KNOWN_SECONDS; otherwise each look takes two statements.
 """
@@ -22,7 +22,7 @@ from oneclaw.models import Budget, BudgetWarning, User
 
 # How long a process believes that there is no budget.
 KNOWN_SECONDS = 30.0
-# The used share from which on a person is told.
+# The used share from which on a person is warned.
 WARNING_SHARE = Decimal("0.8")
 USED = """
     SELECT coalesce(sum(cost), 0),
@@ -117,15 +117,15 @@ def used_up(states: Sequence[BudgetState]) -> BudgetState | None:
 
 
 def to_warn_of(user: User, states: Sequence[BudgetState]) -> BudgetState | None:
-    """Return the budget of which `user` is to be told that most of it is used; None, or when they were told before.
+    """Return the budget of which `user` is to be warned that most of it is used; None also when they were before.
 
     The warning counts as given.
     """
     for state in states:
         if WARNING_SHARE <= state.share < 1:
             warning = BudgetWarning(budget=state.budget, user=user, period_began=state.began)
-            told = BudgetWarning.objects.filter(budget=state.budget, user=user, period_began=state.began)
-            if not told.exists():
+            earlier = BudgetWarning.objects.filter(budget=state.budget, user=user, period_began=state.began)
+            if not earlier.exists():
                 BudgetWarning.objects.bulk_create([warning], ignore_conflicts=True)
                 return state
     return None
@@ -141,7 +141,7 @@ def forget_cache(**_: object) -> None:
 def _used(budgets: Sequence[Budget], periods: Sequence[tuple[dt.datetime, dt.datetime]]) -> list[tuple[Decimal, int]]:
     """Return the US dollars and tokens that were used of each of `budgets` since its period began."""
     parts: list[str] = []
-    values: list[object] = []
+    values: list[bool | int | float | Decimal | str | dt.datetime | None] = []
     for budget, (began, _ends) in zip(budgets, periods, strict=True):
         whose, value = (OF_PERSON, budget.user_id) if budget.user_id else (OF_GROUP, budget.group_id)
         is_of_all = value is None

@@ -40,7 +40,7 @@ class Spending:
         self.rows: list[Spend] = []
 
     def add(self, model: str, usage: Mapping[str, Any], *, is_whole: bool = True) -> None:
-        """Add a call with the `usage` that the server of `model` has told; `is_whole`: until its end."""
+        """Add a call with the `usage` of the server of `model`; `is_whole`: until its end."""
         row = Spend(
             user_id=self.payer.user_id,
             space_id=self.payer.space_id,

@@ -18,4 +18,4 @@ def price_of(model: str, prices: Mapping[str, P]) -> P | None:
 def exact_price_of(model: str, prices: Mapping[str, tuple[float, ...]]) -> tuple[Decimal, ...] | None:
     """Return the price of `model` as decimal numbers, as many places as a row keeps."""
     price = price_of(model, prices)
-    return None if price is None else tuple(Decimal(f"{each:.{Spend.PRICE_PLACES}f}") for each in price)
+    return None if price is None else tuple(Decimal(f"{each:.{Spend.PRICE_DECIMALS}f}") for each in price)

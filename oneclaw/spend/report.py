@@ -94,7 +94,7 @@ def sums_of(spends: SpendQuerySet) -> Sums:
 def by_day(spends: SpendQuerySet, month: Month) -> list[tuple[dt.date, Sums]]:
     """Return the sums of each day of `month`."""
     rows = spends.annotate(day=TruncDate("at", tzinfo=month.zone)).order_by().values("day").annotate(**_aggregates())
-    found = {row["day"]: _sums(row) for row in rows}
+    found = {row["day"]: _sums(dict(row)) for row in rows}
     return [(day, found.get(day, NOTHING)) for day in month.days]
 
 
@@ -145,7 +145,7 @@ def _sums(row: dict[str, Any]) -> Sums:
 
 def _name(grouping: str, value: str | None) -> str:
     if grouping == "purpose":
-        return str(Spend.Purpose(value).label)
+        return str(Spend.Purpose(value or "").label)
     if grouping == "person":
         return value or _("People who have left")
     if grouping == "space":

@@ -1,6 +1,6 @@
 """The numbers of this process for Prometheus: counters, gauges and histograms, in seconds and in numbers of things.
 
-The numbers of what waits in the database are read when somebody asks (oneclaw/ops/waiting.py).
+The numbers of what waits in the database are read with each request for them (oneclaw/ops/waiting.py).
 """
 
 from collections.abc import Mapping

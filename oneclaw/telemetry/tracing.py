@@ -26,7 +26,7 @@ Attribute = str | int | float | bool
 
 def begin() -> None:
     """Export the spans of this process in the background, if an endpoint is set. Called once a process."""
-    if not settings.TRACES_ENDPOINT:
+    if not settings.SPANS_ENDPOINT:
         return
     from opentelemetry import trace
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -41,7 +41,7 @@ def begin() -> None:
 
 @cache
 def _tracer() -> "Tracer | None":
-    if not settings.TRACES_ENDPOINT:
+    if not settings.SPANS_ENDPOINT:
         return None
     from opentelemetry import trace
 
@@ -76,7 +76,7 @@ _tasks: dict[str, Any] = {}
 @signals.task_prerun.connect
 def begin_task(task_id: str, task: Any, **kwargs: Any) -> None:
     """Begin the span of a task of a worker."""
-    if settings.TRACES_ENDPOINT:
+    if settings.SPANS_ENDPOINT:
         _tasks[task_id] = begun = span(task.name)
         begun.__enter__()
 

@@ -1,7 +1,7 @@
 // The chat page. Actions of the person and frames of the server become events of the state machine (session_state.js),
 // and the effects that it returns are carried out here.
 
-/** @import { AgainFrame, ServerFrame } from "./frames.js" */
+/** @import { AgainFrame, ClientFrame, ServerFrame } from "./frames.js" */
 /** @import { Effect, Event, Shown, Timer } from "./session_types.js" */
 
 import "./code.js";
@@ -12,6 +12,7 @@ import { Announcer } from "./announcer.js";
 import { Attachments } from "./attachments.js";
 import { Choices } from "./choices.js";
 import { watchCommands } from "./commands.js";
+import { Company } from "./company.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { around, find } from "./dom.js";
@@ -87,6 +88,14 @@ const earlier = new Earlier(list, scroller, address, follower);
 const meter = new Meter(find(main, "[data-meter]", HTMLElement), address);
 const rounds = new Rounds(list, address, conversation, announcer);
 new Working(list, find(main, "[data-working]", HTMLElement), { isRunning: () => conversation.isRunning, announcer });
+const company = new Company(main, list, person, {
+  onTakeBack({ client_id, text }) {
+    sayNow({ type: "take_back", client_id });
+    composer.value = [text, composer.value].filter(Boolean).join("\n\n");
+    composer.focus();
+  },
+  onWriting: () => socket.isOpen && !state.isPolling && socket.say({ type: "writing" }),
+});
 const reading = new Reading({ address, token, lastSeq: () => conversation.lastSeq });
 
 // -- The state machine and its effects ---------------------------------------------------------
@@ -102,6 +111,7 @@ const shown = {
   get isSocketOpen() {
     return socket.isOpen;
   },
+  isShared: "shared" in main.dataset,
   isLast: (message) => conversation.isLast(message),
   seqOf: (message) => conversation.seqOf(message),
   isKept: (clientId) => unsent.message(clientId) !== undefined,
@@ -125,15 +135,18 @@ function draw() {
   if (connection.textContent !== notice) connection.textContent = notice;
 }
 
+/** @param {ClientFrame} frame */
+function sayNow(frame) {
+  if (state.isPolling) polling.say(frame);
+  else socket.say(frame);
+}
+
 /** @type {Map<Timer, ReturnType<typeof setTimeout>>} */
 const timers = new Map();
 
 /** @type {{ [Name in Effect["do"]]: (effect: Extract<Effect, { do: Name }>) => void }} */
 const effects = {
-  say({ frame }) {
-    if (state.isPolling) polling.say(frame);
-    else socket.say(frame);
-  },
+  say: ({ frame }) => sayNow(frame),
   open: () => socket.say({ type: "open", session, last_seq: lastSeq(), person }),
   startPolling: () => polling.start(),
   stopPolling: () => polling.stop(),
@@ -258,6 +271,9 @@ const takers = {
   ended: dispatch,
   command: dispatch,
   error: dispatch,
+  queued: dispatch,
+  queue: ({ waiting }) => company.setQueue(waiting),
+  presence: ({ people }) => company.setPeople(people),
   message(frame) {
     conversation.setMessage(frame);
     dispatch({ type: "message", lacksNews: conversation.lacksNewsBefore(frame.seq) });
@@ -279,6 +295,8 @@ const takers = {
   },
   notice({ kind, html }) {
     if (kind === "sessions") refreshSessions();
+    // Who sees the conversation, and what of it, has changed.
+    else if (kind === "shared") location.reload();
     else if (kind === "rounds") roundsChanged();
     else if (html) composer.tell(html, { kind });
     else composer.hush(kind);

@@ -17,8 +17,10 @@
  * @typedef {{ type: "stop", message: string | null }} StopFrame
  * @typedef {{ type: "show", message: string }} ShowFrame
  * @typedef {{ type: "retry" | "continue", message: string, model?: string, effort?: string }} AgainFrame
+ * @typedef {{ type: "take_back", client_id: string }} TakeBackFrame
+ * @typedef {{ type: "writing" }} WritingFrame
  * @typedef {{ type: "ping" }} PingFrame
- * @typedef {OpenFrame | SendFrame | EditFrame | StopFrame | ShowFrame | AgainFrame | PingFrame} ClientFrame
+ * @typedef {OpenFrame | SendFrame | EditFrame | StopFrame | ShowFrame | AgainFrame | TakeBackFrame | WritingFrame | PingFrame} ClientFrame
  *
  * From the server.
  * @typedef {{ type: "ready", session?: string, seq?: number, reset: boolean }} ReadyFrame
@@ -31,8 +33,15 @@
  * @typedef {{ type: "done", message: string, status: Ending, final: boolean, usage?: object | null }} DoneFrame
  * @typedef {{ type: "notice", kind: string, html: string }} NoticeFrame
  * @typedef {{ type: "error", code: string, text: string, retry_after?: number | null, client_id?: string, message?: string }} ErrorFrame
+ * @typedef {{ type: "queued", client_id: string, session: string }} QueuedFrame
+ *
+ * A message that waits in a shared conversation, and somebody who has it open.
+ * @typedef {{ client_id: string, person: string, name: string, initials: string, text: string, files: number }} WaitingMessage
+ * @typedef {{ person: string, name: string, initials: string, writing: boolean }} PresentPerson
+ * @typedef {{ type: "queue", waiting: WaitingMessage[] }} QueueFrame
+ * @typedef {{ type: "presence", people: PresentPerson[] }} PresenceFrame
  * @typedef {{ type: "pong" }} PongFrame
- * @typedef {ReadyFrame | AckFrame | EndedFrame | CommandFrame | MessageFrame | BlockFrame | ToolFrame | DoneFrame | NoticeFrame | ErrorFrame | PongFrame} ServerFrame
+ * @typedef {QueuedFrame | QueueFrame | PresenceFrame | ReadyFrame | AckFrame | EndedFrame | CommandFrame | MessageFrame | BlockFrame | ToolFrame | DoneFrame | NoticeFrame | ErrorFrame | PongFrame} ServerFrame
  */
 
 export {};

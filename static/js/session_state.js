@@ -138,7 +138,7 @@ const transitions = {
   // A message waits for those before it, and for the end of a running answer.
   send(step, { message }) {
     const { state, shown, act } = step;
-    const isNext = unrefused(state).length === 0 && !shown.isRunning;
+    const isNext = unrefused(state).length === 0 && (shown.isShared || !shown.isRunning);
     state.pending.set(message.client_id, { message, stage: isNext ? "said" : "queued", refusal: "" });
     act({ do: "keep", message, isNew: state.isNew }, { do: "scrollToEnd" });
     if (isNext) sayMessage(step, message);
@@ -171,6 +171,13 @@ const transitions = {
       state.isNew = false;
       act({ do: "becomeKnown" });
     }
+    follow(step);
+  },
+
+  // The message waits for an answer in a shared conversation: from now on it is in the server's queue.
+  queued(step, { client_id }) {
+    step.state.pending.delete(client_id);
+    step.act({ do: "forget", client_id });
     follow(step);
   },
 
@@ -336,7 +343,7 @@ function follow(step) {
   if (state.wanted && !shown.isLast(state.wanted.message)) forgetWanted(step);
   // The page gets no frame for the end of an answer that it did not see running.
   const isWaiting = unrefused(state).some(({ stage }) => stage === "queued");
-  if (isWaiting && !shown.isRunning) act({ do: "start", timer: "sendQueued", milliseconds: TRY_AGAIN_MILLISECONDS });
+  if (isWaiting && (shown.isShared || !shown.isRunning)) act({ do: "start", timer: "sendQueued", milliseconds: TRY_AGAIN_MILLISECONDS });
   else act({ do: "cancel", timer: "sendQueued" });
 }
 

@@ -1,6 +1,6 @@
 // What the state of a conversation's page (session_state.js) is made of, as types: nothing here runs.
 
-/** @import { AckFrame, AgainFrame, AttachedFile, ClientFrame, CommandFrame, DoneFrame, EndedFrame, ErrorFrame, ReadyFrame } from "./frames.js" */
+/** @import { AckFrame, AgainFrame, AttachedFile, ClientFrame, CommandFrame, DoneFrame, EndedFrame, ErrorFrame, QueuedFrame, ReadyFrame } from "./frames.js" */
 
 /**
  * A message as this browser keeps it until the server has acknowledged it. `edits` is the message that it says anew.
@@ -32,6 +32,7 @@
  * @property {boolean} isRunning whether an answer grows
  * @property {string | null} runningId a message of the running turn
  * @property {boolean} isSocketOpen
+ * @property {boolean} isShared whether several people write here, so that messages wait in the server's queue
  * @property {(message: string) => boolean} isLast whether nothing runs and this is the last stored message
  * @property {(message: string) => number} seqOf
  * @property {(client_id: string) => boolean} isKept whether this browser's store still has the message
@@ -50,7 +51,7 @@
  *   | { type: "show", message: string }
  *   | { type: "again", wanted: AgainFrame }
  *   | { type: "message", lacksNews: boolean }
- *   | ReadyFrame | AckFrame | EndedFrame | CommandFrame | DoneFrame | ErrorFrame
+ *   | ReadyFrame | QueuedFrame | AckFrame | EndedFrame | CommandFrame | DoneFrame | ErrorFrame
  * )} Event
  *
  * @typedef {"again" | "running"} Kind

@@ -171,7 +171,6 @@ def test_something_of_another_session(world, broken, sql, sentence):
         ("UPDATE chat_chatsession SET parent_id = '{strangers_session}' WHERE id = '{session}'", "comes from session"),
         ("UPDATE chat_chatsession SET space_id = {strangers_space} WHERE id = '{session}'", "sees the own space"),
         ("UPDATE chat_presence SET session_id = '{strangers_session}' WHERE user_id = {ada}", "was last in session"),
-        ("UPDATE oneclaw_spacemember SET user_id = {stranger} WHERE user_id = {ada}", "as a member"),
         (
             "UPDATE chat_agent SET owner_id = {stranger}, is_default = false"
             " FROM chat_chatsession session WHERE session.id = '{session}' AND session.agent_id = chat_agent.id",

@@ -6,7 +6,7 @@ from django.db import connection
 from django.utils import timezone
 
 from chat.models import Beat, ContextRound, ImportJob, Schedule
-from memory.models import Comparison, DocumentJob, Flush, MemoryRevision
+from memory.models import Comparison, DocumentJob, FileVersion, Flush, LibraryFile, MemoryRevision
 from oneclaw import invariants
 from oneclaw.jobs import Job
 
@@ -19,13 +19,16 @@ DONE = "status = 'done', token = NULL, lease_until = NULL, finished_at = now()"
 FAILED = DONE.replace("done", "failed") + ", error = 'cut'"
 
 
-@pytest.fixture(params=[Flush, DocumentJob, Comparison, ImportJob, ContextRound, Beat])
+@pytest.fixture(params=[Flush, DocumentJob, Comparison, ImportJob, ContextRound, Beat, FileVersion])
 def job(request, world):
     """A job of each kind."""
     if request.param is Flush:
         return world.flush
     if request.param is ImportJob:
         return ImportJob.objects.create(owner=world.ada, name="conversations.json")
+    if request.param is FileVersion:
+        file = LibraryFile.objects.create(space=world.space, name="plan.md")
+        return FileVersion.objects.create(owner=world.ada, file=file, number=1, size=0, sha256="")
     if request.param is Beat:
         schedule = Schedule.objects.create(owner=world.ada)
         return Beat.objects.create(owner=world.ada, schedule=schedule, planned_at=timezone.now())
@@ -71,6 +74,7 @@ def test_every_kind_of_job_is_tested():
         ImportJob,
         ContextRound,
         Beat,
+        FileVersion,
     }
 
 

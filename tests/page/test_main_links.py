@@ -7,7 +7,17 @@ from tests.browser import DESKTOP, PHONE, fits, open_page, violations_in_both_sc
 
 pytestmark = pytest.mark.browser
 
-MENU = ["All conversations", "Agents", "Prompts", "Skills", "Schedules", "Settings", "Keyboard shortcuts", "Sign out"]
+MENU = [
+    "All conversations",
+    "Spaces",
+    "Agents",
+    "Prompts",
+    "Skills",
+    "Schedules",
+    "Settings",
+    "Keyboard shortcuts",
+    "Sign out",
+]
 
 
 async def test_one_set_of_links_on_all_pages(live, ada, listed):

@@ -155,7 +155,7 @@ def history(request: SignedInRequest, schedule_id: int) -> HttpResponse:
 
 def options_context(user: User, schedule: Schedule) -> dict[str, Any]:
     """Return what the fields of agent, conversation and tools of a form show."""
-    own = ChatSession.objects.visible_to(user)
+    own = ChatSession.objects.private_to(user)
     conversations = list(own.listed().only("title")[:MAX_CONVERSATIONS])
     chosen = own.filter(pk=schedule.conversation_id).first() if schedule.conversation_id else None
     if chosen is not None and chosen not in conversations:

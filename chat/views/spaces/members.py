@@ -8,6 +8,8 @@ from django.core.paginator import Paginator
 from django.db.models import Case, Count, IntegerField, Value, When
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
@@ -16,16 +18,19 @@ from chat.views.spaces.frame import own_role, owned_space, tab_page
 from oneclaw.models import Group, Space, SpaceMember
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.spaces import lifecycle, members
+from oneclaw.text import StrOrPromise
 
 # Members of one page.
 PAGE_MEMBERS = 50
 # Members to whom a page offers to hand the space over.
 OFFERED_MAX_MEMBERS = 200
-ROLE_LABELS = {
+ROLE_LABELS: dict[str, StrOrPromise] = {
     SpaceMember.Role.OWNER: gettext_lazy("Owner"),
     SpaceMember.Role.EDITOR: gettext_lazy("Editor"),
     SpaceMember.Role.READER: gettext_lazy("Reader"),
 }
+# The columns of the names of members.
+NAMES = ("space_id", "user__first_name", "user__last_name", "user__email")
 # Owners first.
 RANK = Case(
     *(When(role=role, then=Value(rank)) for rank, role in enumerate(SpaceMember.Role.values)),
@@ -44,10 +49,12 @@ def shown(request: SignedInRequest, space_id: int, refusal: str = "") -> HttpRes
     held = own_role(request.user, space_id)
     space = held.space
     found = space.members.select_related("user").order_by(RANK, "user__first_name", "user__email")
-    page = Paginator(found, PAGE_MEMBERS).get_page(request.GET.get("page"))
+    page = Paginator(found.only("role", "since", "user_id", *NAMES), PAGE_MEMBERS).get_page(request.GET.get("page"))
+    options = {role: role_options(role) for role in ROLE_LABELS}
     groups = space.groups.select_related("group").annotate(people=Count("group__members")).order_by("group__name")
     context: dict[str, Any] = {
         "page": page,
+        "rows": [(member, ROLE_LABELS[member.role], options[member.role]) for member in page],
         "groups": groups,
         "roles": ROLE_LABELS.items(),
         "is_member": space.members.filter(user=request.user).exists(),
@@ -55,9 +62,15 @@ def shown(request: SignedInRequest, space_id: int, refusal: str = "") -> HttpRes
         "typed": request.POST.get("email", "") if refusal else "",
     }
     if held.role == SpaceMember.Role.OWNER:
-        context["others"] = found.exclude(user=request.user)[:OFFERED_MAX_MEMBERS]
+        context["others"] = found.exclude(user=request.user).only(*NAMES)[:OFFERED_MAX_MEMBERS]
         context["offered_groups"] = Group.objects.exclude(spaces__space=space)
     return tab_page(request, held, "members", "chat/spaces/members.html", context, status=422 if refusal else 200)
+
+
+def role_options(chosen: str) -> SafeString:
+    """Return the options of a field for roles, `chosen` selected."""
+    rows = ((role, " selected" if role == chosen else "", label) for role, label in ROLE_LABELS.items())
+    return format_html_join("", '<option value="{}"{}>{}</option>', rows)
 
 
 @require_POST
@@ -73,12 +86,12 @@ def add_member(request: SignedInRequest, space_id: int) -> HttpResponse:
 
 @require_POST
 def change_member(request: SignedInRequest, space_id: int, member_id: int) -> HttpResponse:
-    """Change the role of a member (`role`), or take it away (`do` is remove)."""
-    space = owned_space(request.user, space_id)
+    """Change the role of a member (`role-<id>` of the list's form), or take it away (`do` is remove)."""
+    space, role = owned_space(request.user, space_id), request.POST.get(f"role-{member_id}", "")
     member = get_object_or_404(space.members, pk=member_id)
     if request.POST.get("do") == "remove":
         return changed(request, space, lambda: members.remove(member, by=request.user))
-    return changed(request, space, lambda: members.change_role(member, request.POST.get("role", ""), by=request.user))
+    return changed(request, space, lambda: members.change_role(member, role, by=request.user))
 
 
 @require_POST

@@ -10,6 +10,7 @@ from chat.conversations import lifecycle
 from chat.conversations.model_choice import open_spaces
 from chat.library import spaces
 from chat.library.viewers import viewers
+from chat.models import Attachment
 from chat.views.own import own_session
 from chat.views.spaces.members import number
 from oneclaw.people.requests import SignedInRequest
@@ -40,3 +41,12 @@ def session_viewers(request: SignedInRequest, session_id: uuid.UUID) -> HttpResp
     """Show who can see the conversation, and why."""
     session = own_session(request.user, session_id, "space", "owner")
     return render(request, "chat/spaces/session_viewers.html", {"session": session, "viewers": viewers(session)})
+
+
+@require_GET
+def file_viewers(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
+    """Show who can see a file that the person attached, and why."""
+    own = Attachment.objects.filter(owner=request.user).select_related("owner", "session__space", "session__owner")
+    file = get_object_or_404(own, pk=attachment_id)
+    context = {"file": file, "session": file.session, "viewers": viewers(file)}
+    return render(request, "chat/spaces/session_viewers.html", context)

@@ -173,7 +173,7 @@ class EmbeddingServer:
             )
         try:
             answer = json.loads(content)
-            spending.add(self.model or self.name.strip("/"), _told(answer))
+            spending.add(self.model or self.name.strip("/"), _usage_of(answer))
             rows = np.array(self.read(answer), float)
             # Greater numbers cannot be stored; the comparison also excludes NaN.
             if rows.ndim != 2 or len(rows) != len(texts) or not rows.shape[1] or not (abs(rows) < 1e30).all():
@@ -238,7 +238,7 @@ def _batches(texts: Sequence[str]) -> list[list[str]]:
     return batches if batches[0] else []
 
 
-def _told(answer: Any) -> dict[str, Any]:
+def _usage_of(answer: Any) -> dict[str, Any]:
     """Return the tokens that a server says it has read, by the name of an answer's usage; {} when it does not say."""
     said = answer if isinstance(answer, dict) else {}
     for usage, name in (("usage", "prompt_tokens"), ("usageMetadata", "promptTokenCount")):

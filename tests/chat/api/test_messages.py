@@ -9,6 +9,7 @@ from asgiref.sync import sync_to_async
 
 from chat.live import wait as waiting
 from chat.models import Agent, ChatSession, Message, Presence
+from chat.turns import stopping
 from memory.models import MemoryDocument
 from oneclaw.demo import scripted as model
 from oneclaw.models import User
@@ -120,10 +121,9 @@ async def test_who_waits_in_vain_is_told_how_far_it_is_and_may_wait_again(say, s
 
 
 async def stop(session):
-    from chat.conversations import transcript
 
     owner = (await in_database(ChatSession.objects.select_related("owner").get, pk=session)).owner
-    await in_database(transcript.request_stop, owner, uuid.UUID(session), None)
+    await in_database(stopping.request_stop, owner, uuid.UUID(session), None)
 
 
 async def test_agent_model_and_mode_are_chosen_as_on_the_page(say, scripted, settings, ada):

@@ -11,6 +11,7 @@ from django.utils import timezone
 from chat.conversations import lifecycle, transcript
 from chat.live import replay
 from chat.models import ChatSession, Message, Turn
+from chat.turns import stopping
 from chat.turns.checkpoints import save_rows
 from tests.conversations import FINISHED, TOOL_USE, abandon, send, settle
 
@@ -263,9 +264,9 @@ def test_a_new_message_ends_an_abandoned_turn_first(ada):
 
 def test_a_stop_is_asked_only_by_the_owner(ada, stranger):
     accepted = send(ada)
-    transcript.request_stop(stranger, accepted.message.session_id, accepted.answer.pk)
+    stopping.request_stop(stranger, accepted.message.session_id, accepted.answer.pk)
     assert not Turn.objects.get().stop_requested
-    transcript.request_stop(ada, None, accepted.answer.pk)
+    stopping.request_stop(ada, None, accepted.answer.pk)
     assert Turn.objects.get().stop_requested
 
 

@@ -23,6 +23,7 @@ from chat.conversations import transcript
 from chat.conversations.message_pages import page_messages
 from chat.live.consumer import ChatConsumer
 from chat.models import Message, Turn
+from chat.turns import stopping
 from chat.turns.loop import running_turns
 from oneclaw import invariants, llm
 from oneclaw.demo import scripted as model
@@ -275,7 +276,7 @@ class Protocol(RuleBasedStateMachine):
             self.do(tab.leave())
         for session in self.sessions:
             if self.last(session, "running"):
-                self.do(in_database(transcript.request_stop, self.ada, session, None))
+                self.do(in_database(stopping.request_stop, self.ada, session, None))
                 self.do(self.settled(session))
         assert list(invariants.check()) == []
 

@@ -8,15 +8,16 @@ import uuid
 import pytest
 from django.utils import timezone
 
+from chat.context import token_budget
 from chat.context.prompt import build_request
+from chat.context.token_budget import TokensUsedUpError
 from chat.conversations import forking, lifecycle, transcript
 from chat.extensions import PendingCall, ToolError
 from chat.live.publisher import TurnPublisher
 from chat.models import Agent, ChatSession, Message, SubTask, Turn
 from chat.session_tools import children, ends, limits, results
 from chat.session_tools.spawn import sessions_spawn
-from chat.turns import loop, start, token_budget
-from chat.turns.token_budget import TokensUsedUpError
+from chat.turns import loop, start, stopping
 from memory.documents.write import Append, Author, Source, apply
 from oneclaw.demo import scripted as model
 from oneclaw.models import Space
@@ -139,7 +140,7 @@ async def test_stop_ends_the_wait_at_once_and_the_sub_session_too(ada, scripted)
         async with asyncio.timeout(20):
             while not begun.is_set():
                 await asyncio.sleep(0.02)
-            await in_database(transcript.request_stop, ada, talk.session_id, None)
+            await in_database(stopping.request_stop, ada, talk.session_id, None)
             while loop.running_turns:
                 await asyncio.sleep(0.02)
     finally:

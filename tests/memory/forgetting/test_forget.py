@@ -155,7 +155,7 @@ def test_it_is_nowhere_any_more(space, session, say, write, forget, ada):
     assert Forgetting.objects.get().finished_at is not None
     assert done.counts | {"vectors": 0} == {
         "lines": 3, "earlier_lines": 1, "documents": 4, "revisions": 7, "summaries": 1, "chunks": 3, "vectors": 0,
-        "files": 7, "waiting": 0, "messages": 3, "prompts": 1, "rounds": 0, "suggestions": 0,
+        "files": 7, "waiting": 0, "messages": 3, "prompts": 1, "rounds": 0, "suggestions": 0, "proposals": 0,
     }  # fmt: skip
     # What stood beside it stays.
     first, asked, results = session.messages.order_by("seq")

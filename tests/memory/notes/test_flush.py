@@ -395,7 +395,7 @@ def test_the_database_refuses_notes_of_one_person_in_the_space_of_another(sessio
         Flush.objects.create(owner=ada, reason="x", **fields)
         connection.check_constraints()
 
-    with pytest.raises(DatabaseError, match="flush_into_owners_space"):
+    with pytest.raises(DatabaseError, match="does not belong into space"):
         cross(session=session, space=strangers_space)
     with pytest.raises(DatabaseError, match="flush_of_owners_session"):
         cross(session=theirs, space=Space.objects.own_of(ada))

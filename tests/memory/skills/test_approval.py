@@ -137,6 +137,8 @@ def test_an_owner_approves_for_all_members_who_may_still_say_no(ada, stranger, t
     approval.switch_off(ada, skill)
     assert (state_of(ada, skill), state_of(stranger, skill)) == ("off", "used")
     SkillApproval.objects.filter(user=ada).delete()
+    # A space keeps an owner.
+    SpaceMember.objects.filter(space=team, user=ada).update(role="owner")
     SpaceMember.objects.filter(space=team, user=stranger).update(role="reader")
     assert state_of(ada, skill) == "waiting"
 

@@ -142,7 +142,8 @@ def test_a_shared_space_is_read_by_its_members_only(use, session, space, team, k
     assert use(SEARCH, query="jasmine tea", min_score=0).content["results"] == []
     assert error_of(use, GET, path="team.md")[0] == "not_found"
     SpaceMember.objects.create(space=team, user=session.owner)
-    assert [hit["path"] for hit in use(SEARCH, query="jasmine tea", min_score=0).content["results"]] == ["team.md"]
+    found = use(SEARCH, query="jasmine tea", min_score=0).content["results"]
+    assert [(hit["path"], hit["memory"]) for hit in found] == [(f"spaces/{team.pk}/team.md", "Team Tea")]
     assert use(GET, path="team.md").content["text"] == "- The team drinks jasmine tea."
 
 

@@ -144,7 +144,7 @@ def test_another_persons_entry_is_not_there_and_a_reader_changes_nothing(client,
     for address in addresses:
         assert client.post(address, {"text": "x"}, headers=HTMX).status_code == 404
     assert client.get(f"{addresses[0]}/row", headers=HTMX).status_code == 404
-    team = Space.objects.create(owner=space.owner, kind=Space.Kind.TEAM, name="Kitchen")
+    team = Space.objects.create(owner=space.owner, kind=Space.Kind.TEAM, name="Kitchen", needs_second_person=False)
     SpaceMember.objects.create(space=team, user=stranger, role=SpaceMember.Role.READER)
     written = write.apply(team, "MEMORY.md", Append("- Likes tea\n"), Author(Source.PAGE, space.owner))
     assert client.post(reverse("memory_entry_confirm", args=[written.document_id, 1])).status_code == 403

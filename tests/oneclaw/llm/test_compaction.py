@@ -13,8 +13,8 @@ from oneclaw.demo.strict.api import StrictApi
 from oneclaw.demo.strict.models import MODELS
 from oneclaw.llm import facts
 from oneclaw.llm.server import server_hash
-from oneclaw.llm.usage import whole_usage
 from oneclaw.models import ModelFacts
+from oneclaw.spend.usage import whole_usage
 from tests.spending import NOBODY, Spending
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -97,6 +97,16 @@ def test_ownership_is_handed_over(team, ada, stranger):
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_space_outlives_the_account_of_one_of_its_owners(team, ada, stranger):
+    members.add_by_email(team, stranger.email, OWNER)
+    ada.delete()
+    team.refresh_from_db()
+    assert (team.owner, team.members.get().user) == (stranger, stranger)
+    stranger.delete()
+    assert not Space.objects.filter(pk=team.pk).exists()
+
+
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("by", ["rules", "rows"])
 def test_two_owners_who_leave_at_once_cannot_both(team, ada, stranger, by):
     members.add_by_email(team, stranger.email, OWNER)

@@ -91,7 +91,7 @@ def test_a_call_that_fails_has_cost_what_the_server_has_told(ada, scripted):
     with pytest.raises(llm.OverloadedError):
         llm.complete_sync(REQUEST, Payer(Spend.Purpose.TITLE, ada.pk))
     row = Spend.objects.get()
-    told = scripted.messages[0].told
+    told = scripted.messages[0].usage
     assert (row.input_tokens, row.output_tokens, row.is_whole) == (told["input_tokens"], 1, False)
 
 
@@ -100,6 +100,6 @@ def test_each_attempt_at_a_call_is_a_row(ada, scripted):
     broken = model.cut(model.answer("Hello."), after=430)
     scripted.script(model.rate_limited(retry_after=0.01), broken, model.answer("Hello."))
     assert llm.complete_sync(REQUEST, Payer(Spend.Purpose.TITLE, ada.pk)) == "Hello."
-    told = [request.told for request in scripted.messages]
+    told = [request.usage for request in scripted.messages]
     assert [bool(each) for each in told] == [False, True, True]
     assert sorted(Spend.objects.values_list("is_whole", flat=True)) == [False, True]

@@ -98,7 +98,7 @@ async def test_spend_is_what_the_server_has_counted(ada, scripted, noting, monke
     session = uuid.uuid4()
     for act in ["send", *chance.choices(["send", "send", "retry", "continue", "title", "notes"], k=10)]:
         await perform(ada, session, act)
-    told = [request.told for request in scripted.messages if request.told]
+    told = [request.usage for request in scripted.messages if request.usage]
     counted = {column: sum(each.get(name) or 0 for each in told) for column, name in COLUMNS.items()}
     assert await in_database(stored) == {**counted, "rows": len(told), "people": {ada.pk}}
     assert len(told) > 3

@@ -70,7 +70,7 @@ def test_only_owners_change_a_space(client, team, ada, stranger, role):
         ("archive_space", {}, []),
         ("delete_space", {"digest": ""}, []),
         ("add_space_member", {"email": "root@example.org", "role": "owner"}, []),
-        ("space_member", {"role": "owner"}, [held.pk]),
+        ("space_member", {f"role-{held.pk}": "owner"}, [held.pk]),
         ("hand_over_space", {"to": held.pk}, []),
     ):
         assert client.post(reverse(name, args=[team.pk, *more]), fields).status_code == 404, name
@@ -87,7 +87,7 @@ def test_members_are_added_changed_and_removed_on_the_page(client, team, ada, st
     assert 'value="new@example.org"' in unknown.content.decode()
     client.post(f"/spaces/{team.pk}/members/add", {"email": stranger.email, "role": "editor"})
     held = team.members.get(user=stranger)
-    client.post(f"/spaces/{team.pk}/members/{held.pk}", {"role": "reader"})
+    client.post(f"/spaces/{team.pk}/members/{held.pk}", {f"role-{held.pk}": "reader"})
     held.refresh_from_db()
     assert held.role == "reader"
     last = client.post(f"/spaces/{team.pk}/leave")

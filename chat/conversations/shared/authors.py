@@ -1,0 +1,35 @@
+"""Who writes in a shared conversation: the columns that say so, and the number by which the model knows them."""
+
+import uuid
+from typing import Any
+
+from django.db.models import IntegerField, Max
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
+
+from chat.conversations.shared.marks import FROM_KEY
+from chat.models import ChatSession, Message
+from oneclaw.models import User
+
+
+def columns(session: ChatSession, user: User) -> dict[str, Any]:
+    """Return the columns of a message that `user` writes in the locked `session`; none in a private one."""
+    if not session.is_shared:
+        return {}
+    return {"author": user, "meta": {FROM_KEY: {"number": number_of(session, user), "name": str(user)}}}
+
+
+def is_out_of_turn(session: ChatSession, client_id: uuid.UUID) -> bool:
+    """Return whether a message that is not stored yet must wait behind others in the queue of the locked `session`."""
+    return session.queue.exists() and not session.messages.filter(client_id=client_id).exists()
+
+
+def number_of(session: ChatSession, user: User) -> int:
+    """Return the number of `user` among those who have written in the locked shared `session`, which stays."""
+    written = session.messages.filter(role=Message.Role.USER, meta__has_key=FROM_KEY)
+    number = KT(f"meta__{FROM_KEY}__number")
+    known = written.filter(author=user).values_list(Cast(number, IntegerField()), flat=True).first()
+    if known is not None:
+        return int(known)
+    newest = written.aggregate(newest=Max(Cast(number, IntegerField())))["newest"]
+    return int(newest or 0) + 1

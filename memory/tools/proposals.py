@@ -1,0 +1,137 @@
+"""Propose lines for the curated memory of a shared space, and accept them: then they stand there with both names.
+
+A line of an owner or editor needs no second person where the space does not ask for one, or has no other owner or
+editor. Everybody else's line waits.
+"""
+
+from django.db import transaction
+from django.utils.translation import gettext_lazy as _
+
+from memory.documents.write import Author, Source
+from memory.models import MemoryDocument, MemoryRevision, Proposal
+from memory.policy import tombstones
+from memory.policy.access import may_write
+from memory.policy.paths import CURATED
+from memory.policy.same_words import occurs_in
+from memory.policy.secrets import masked
+from memory.policy.tombstones import LineForgottenError
+from memory.tools.curated import append_operation, save_entry
+from memory.trust import proposals
+from oneclaw.models import Space, SpaceMember, SpaceRole, User, clock
+from oneclaw.reasons import Reason
+from oneclaw.text import UserFacingError, replace_unstorable
+
+# Unicode code points of one proposal, and how many of one person may wait in a space.
+TEXT_MAX_CHARS = 5_000
+WAITING_MAX_COUNT = 200
+
+
+class ProposalError(UserFacingError):
+    """Nothing was proposed or accepted."""
+
+
+class NotYoursToDecideError(ProposalError):
+    """The person may not accept this proposal: no owner or editor any more, or its author."""
+
+    wording = _("Another owner or editor of the space has to decide this.")
+
+
+class AlreadyKnownError(ProposalError):
+    """The curated memory of the space has these words."""
+
+    wording = _("The memory of “%(space)s” has this already.")
+
+
+class TooManyProposalsError(ProposalError):
+    """WAITING_MAX_COUNT proposals of the person wait in the space."""
+
+    wording = _("%(most)s of your proposals wait in this space. Wait until some are answered.")
+
+
+class BadProposalError(ProposalError):
+    """The text is empty or too long."""
+
+    wording = _("A proposal has 1 to %(most)s characters.")
+
+
+@transaction.atomic
+def propose(
+    space: Space,
+    text: str,
+    author: User,
+    kind: Proposal.Kind,
+    source: MemoryRevision | None = None,
+    message_id: int | None = None,
+) -> Proposal:
+    """Return the proposal of `text` by `author`, a member of the shared `space`: waiting, or accepted at once when no
+    second person is needed. Secrets are masked. Idempotent while it waits.
+
+    Raise ProposalError when it is not possible, and LineForgottenError for a line that was forgotten in the space.
+    """
+    text, _secrets = masked(replace_unstorable(text).strip())
+    if not text or len(text) > TEXT_MAX_CHARS:
+        raise BadProposalError(most=TEXT_MAX_CHARS)
+    refuse_forgotten(space, text)
+    document = MemoryDocument.objects.present().filter(space=space, path=CURATED).first()
+    if document is not None and occurs_in(text, document.content):
+        raise AlreadyKnownError(space=space.name)
+    if Proposal.objects.waiting().filter(space=space, author=author).count() >= WAITING_MAX_COUNT:
+        raise TooManyProposalsError(most=WAITING_MAX_COUNT)
+    row = proposals.wait(space, text, author, kind, source, message_id)
+    if row.author_id == author.pk and writes_directly(author, space):
+        return _accepted(row, author, row.text, approved_by=None)
+    return row
+
+
+def writes_directly(user: User, space: Space) -> bool:
+    """Return whether a line of `user` needs no second person in `space`: an owner or editor where the space
+    does not ask for one, or where no other person could approve it."""
+    if not may_write(user, space.pk):
+        return False
+    if not space.needs_second_person:
+        return True
+    others = SpaceRole.objects.filter(space=space, role__in=SpaceMember.WRITERS).exclude(user=user)
+    return not others.filter(user__is_active=True).exists()
+
+
+@transaction.atomic
+def accept(proposal: Proposal, user: User, text: str | None = None) -> Proposal:
+    """Write the proposal into the space's MEMORY.md, as `text` if it was edited, and return the accepted row.
+
+    Idempotent: of several answers the first counts, and the row says which. Raise NotYoursToDecideError unless `user`
+    may decide at this moment, another ProposalError, DocumentError or InvalidTextError when the text cannot be written,
+    and LineForgottenError; it then still waits.
+    """
+    row = Proposal.objects.select_for_update(of=("self",)).select_related("space", "author").get(pk=proposal.pk)
+    if not row.is_waiting:
+        return row
+    if not Proposal.objects.to_decide_by(user).filter(pk=row.pk).exists():
+        raise NotYoursToDecideError
+    wanted, _secrets = masked((row.text if text is None else text).strip())
+    if not wanted or len(wanted) > TEXT_MAX_CHARS:
+        raise BadProposalError(most=TEXT_MAX_CHARS)
+    refuse_forgotten(row.space, wanted)
+    return _accepted(row, user, wanted, approved_by=None if user == row.author else user)
+
+
+def refuse_forgotten(space: Space, text: str) -> None:
+    """Raise LineForgottenError when `text` holds a line that was forgotten in `space`."""
+    if tombstones.of_space(space.pk).is_in_text(text):
+        raise LineForgottenError(CURATED)
+
+
+def _accepted(row: Proposal, user: User, text: str, approved_by: User | None) -> Proposal:
+    """Write `text` and store the answer. The first transaction that holds the row does it."""
+    author = Author(
+        Source.PROPOSAL,
+        row.author or user,
+        message_id=row.message_id,
+        reason=Reason("change.proposed", {"kind": row.kind}),
+        operation_key=f"proposal:{row.pk}",
+        approved_by=approved_by,
+    )
+    row.outcome = save_entry(row.space, append_operation(user, text), author, ask=False)
+    row.state, row.accepted_text = Proposal.State.ACCEPTED, text
+    row.decided_by, row.decided_at = user, clock.read_database_time()
+    row.save(update_fields=["state", "accepted_text", "decided_by", "decided_at", "outcome"])
+    return row

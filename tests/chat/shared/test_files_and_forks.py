@@ -1,0 +1,61 @@
+"""Files of a member in a conversation that another one began, and forks, which are private to who forks it."""
+
+import uuid
+
+import pytest
+from django.test import Client as Browser
+
+from chat.attachments import store
+from chat.context.prompt import api_messages
+from chat.conversations import forking, transcript
+from chat.models import Attachment, ChatSession, Message
+from oneclaw.invariants import check
+from tests.chat.shared.cast import shared_conversation, take_role
+from tests.conversations import settle
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cast(ada, scripted):
+    cast = shared_conversation(ada)
+    file = store.store_file(cast.ed, "plan.txt", b"Meet at noon.")
+    settle(transcript.accept(cast.ed, cast.session.pk, uuid.uuid4(), "See the plan", files=[file.pk]), "At noon.")
+    cast.file = file
+    return cast
+
+
+def served(user, file):
+    browser = Browser()
+    browser.force_login(user)
+    response = browser.get(f"/files/{file.pk}")
+    return response.content if response.status_code == 200 else response.status_code
+
+
+def test_members_get_the_file_and_the_model_reads_it(cast, stranger):
+    assert served(cast.rita, cast.file) == served(cast.ada, cast.file) == b"Meet at noon."
+    assert served(stranger, cast.file) == 404
+    session = ChatSession.objects.select_related("head").get(pk=cast.session.pk)
+    assert "Meet at noon." in str(api_messages(session))
+    take_role(cast.space, cast.ed)
+    assert served(cast.ed, cast.file) == 404
+    assert list(check()) == []
+
+
+def test_a_fork_is_private_and_has_its_own_files(cast, stranger):
+    last = cast.session.messages.order_by("seq").last()
+    made = forking.fork(cast.rita, last.pk)
+    assert (made.owner, made.is_shared, made.messages.count()) == (cast.rita, False, 4)
+    assert not ChatSession.objects.visible_to(cast.ada).filter(pk=made.pk).exists()
+    copied = Attachment.objects.get(owner=cast.rita)
+    assert served(cast.rita, copied) == b"Meet at noon."
+    assert "Meet at noon." in str(api_messages(ChatSession.objects.get(pk=made.pk)))
+    take_role(cast.space, cast.rita)
+    assert served(cast.rita, copied) == b"Meet at noon."
+    assert served(cast.rita, cast.file) == 404
+    assert not any(each.is_by_person for each in made.messages.filter(role=Message.Role.USER))
+    browser = Browser()
+    browser.force_login(cast.rita)
+    page = browser.get(f"/c/{made.pk}").content.decode()
+    assert page.count("message__author") == 2
+    assert list(check()) == []

@@ -1,0 +1,110 @@
+"""One answer at a time: what is sent meanwhile waits in a queue that everybody sees."""
+
+import asyncio
+import uuid
+
+import pytest
+
+from chat.models import Message, QueuedMessage
+from oneclaw.demo import scripted as model
+from oneclaw.threads import in_database
+from tests.chat.live.test_socket import Client, idle
+from tests.chat.shared.cast import shared_conversation, take_role
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LONG = model.text(["One", " after", " the", " other."], pace=0.3)
+
+
+async def queued(client, session, text):
+    client_id = str(uuid.uuid4())
+    await client.say("send", client_id=client_id, session=str(session), text=text)
+    assert (await client.hear("queued"))["client_id"] == client_id
+    return client_id
+
+
+async def waiting(client, *texts):
+    """Wait for the queue with these texts."""
+    shown = next((frame["waiting"] for frame in reversed(client.seen) if frame["type"] == "queue"), [])
+    while [each["text"] for each in shown] != [*texts]:
+        shown = (await client.hear("queue"))["waiting"]
+    return shown
+
+
+async def test_messages_wait_their_turn_and_are_answered_in_order(ada, scripted):
+    cast = await in_database(shared_conversation, ada)
+    scripted.script(model.answer(LONG), model.answer(model.text("To Olga.")), model.answer(model.text("To Ada.")))
+    async with Client(cast.ed) as ed, Client(cast.olga) as olga, Client(ada) as owner, Client(cast.rita) as rita:
+        for client in (ed, olga, owner, rita):
+            await client.open(cast.session.pk)
+        await ed.send(cast.session.pk, "The first")
+        await queued(olga, cast.session.pk, "The second")
+        await queued(owner, cast.session.pk, "The third")
+        shown = await waiting(rita, "The second", "The third")
+        assert [each["name"] for each in shown] == ["Olga", "ada@example.org"]
+        await waiting(rita)
+        await idle()
+    said = await in_database(
+        lambda: list(
+            Message.objects.filter(seq__gt=2).order_by("seq").values_list("role", "text", "author__first_name")
+        )
+    )
+    assert said == [
+        ("user", "The first", "Ed"),
+        ("assistant", "One after the other.", None),
+        ("user", "The second", "Olga"),
+        ("assistant", "To Olga.", None),
+        ("user", "The third", ""),
+        ("assistant", "To Ada.", None),
+    ]
+
+
+async def test_only_the_author_takes_a_message_back_and_who_leaves_takes_theirs_along(ada, scripted):
+    cast = await in_database(shared_conversation, ada)
+    scripted.script(
+        model.answer(model.text(["Long"] + [" and longer"] * 100, pace=0.2)), model.answer(model.text("Yes."))
+    )
+    async with Client(cast.ed) as ed, Client(cast.olga) as olga:
+        await ed.open(cast.session.pk)
+        await olga.open(cast.session.pk)
+        await olga.send(cast.session.pk, "The first")
+        mine = await queued(olga, cast.session.pk, "Olga's")
+        await queued(ed, cast.session.pk, "Ed's")
+        await ed.say("take_back", client_id=mine)
+        await waiting(ed, "Olga's", "Ed's")
+        await olga.say("take_back", client_id=mine)
+        await waiting(ed, "Ed's")
+        await in_database(take_role, cast.space, cast.ed)
+        await waiting(olga)
+        await olga.say("stop", message=None)
+        await olga.hear("done", final=True)
+        await idle()
+    assert not await in_database(QueuedMessage.objects.exists)
+    assert await in_database(Message.objects.filter(role="user").count) == 2
+
+
+async def test_what_waits_is_answered_when_its_process_has_died(ada, scripted):
+    cast = await in_database(shared_conversation, ada)
+    scripted.script(model.answer(model.text("At last.")))
+    row = {"session": cast.session, "author": cast.ed, "client_id": uuid.uuid4(), "text": "Still here"}
+    await in_database(lambda: QueuedMessage.objects.create(**row))
+    async with Client(cast.rita) as rita:
+        await rita.open(cast.session.pk)
+        assert (await rita.hear("message", seq=3))["html"].count("Still here")
+        await rita.hear("done", final=True)
+    await asyncio.sleep(0)
+
+
+async def test_members_see_who_is_here_and_who_writes(ada, scripted):
+    cast = await in_database(shared_conversation, ada)
+    async with Client(cast.ed) as ed, Client(cast.olga) as olga:
+        await ed.open(cast.session.pk)
+        await olga.open(cast.session.pk)
+        while {each["name"] for each in (await ed.hear("presence"))["people"]} != {"Ed", "Olga"}:
+            pass
+        await olga.say("writing")
+        while not [each for each in (await ed.hear("presence"))["people"] if each["writing"]]:
+            pass
+        await olga.say("open", session=None)
+        while {each["name"] for each in (await ed.hear("presence"))["people"]} != {"Ed"}:
+            pass

@@ -1,0 +1,126 @@
+"""Notes of a shared conversation go into its space's log of the day, once, with the names of who said what."""
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from chat.models import ChatSession
+from memory.documents.write import Append, Author, Source, apply
+from memory.files import disk
+from memory.files.folders import folder_of
+from memory.files.mirror import try_to_mirror
+from memory.invariants import INVARIANTS
+from memory.models import Flush, MemoryDocument
+from memory.notes import claims, flush
+from oneclaw.demo.scripted import answer
+from oneclaw.jobs import ClaimLostError
+from oneclaw.models import Space
+from oneclaw.spaces import deletion
+
+
+def do(session, reason="switched"):
+    queued = flush.request(session, reason)
+    following = queued.pk if queued else None
+    while following:
+        following = flush.run(following)
+
+
+def violations():
+    return [sentence for each in INVARIANTS for sentence in each.violations()]
+
+
+def logs():
+    found = MemoryDocument.objects.present().filter(path__startswith="memory/")
+    return {document.space_id: document.content for document in found}
+
+
+def test_notes_go_into_the_space_with_names_and_on_its_disk(shared, say, ada, bob, kitchen, space, scripted):
+    scripted.script(answer("- Bob: the oven is broken.\n- His PIN is password: hunter22horse"))
+    say(shared, "The menu is soup.")
+    say(shared, "The oven is broken. My password: hunter22horse", author=bob)
+    say(shared, "Noted.", role="assistant")
+    do(shared)
+    asked = str(scripted.messages[0].body)
+    assert "Ada: The menu is soup." in asked
+    assert "Bob: The oven is broken." in asked
+    assert "daily log of a team" in asked
+    (document,) = MemoryDocument.objects.filter(space=kitchen)
+    assert "Bob: the oven is broken." in document.content
+    assert "hunter22horse" not in document.content
+    assert not MemoryDocument.objects.filter(space=space).exists()
+    try_to_mirror(document.pk)
+    assert disk.read(folder_of(kitchen), document.path) == document.content
+    do(shared)
+    assert len(scripted.messages) == 1
+    assert violations() == []
+
+
+def test_a_conversation_that_is_shared_or_made_private_meanwhile_is_noted_where_it_belongs_then(
+    shared, say, bob, kitchen, space, scripted
+):
+    scripted.script(answer("- Ada plans a soup."), answer("- Ada plans a soup."))
+    say(shared, "I plan a soup.")
+    say(shared, "The oven of Bob is broken.", author=bob)
+    say(shared, "Then it is cold soup, because of the oven.", role="assistant")
+    claim = claims.claim_flush(flush.request(shared, "switched").pk)
+    ChatSession.objects.filter(pk=shared.pk).update(shared_at=None)
+    with pytest.raises(claims.MovedError):
+        flush.finish(claim, "- Ada plans a soup.")
+    claims.postpone(claim, claims.MovedError())
+    Flush.objects.update(due_at=timezone.now())
+    flush.run(Flush.objects.get().pk)
+    # Now it is private to Ada: what Bob said, and the answer to it, are not noted as hers.
+    assert list(logs()) == [space.pk]
+    assert "oven" not in str(scripted.messages[0].body["messages"])
+    assert violations() == []
+
+
+def test_notes_are_covered_when_their_space_is_deleted_and_go_on_in_private(shared, say, kitchen, space, scripted):
+    scripted.script(answer("- one"), answer("- two"))
+    say(shared, "first")
+    do(shared)
+    say(shared, "second")
+    claim = claims.claim_flush(flush.request(shared, "switched").pk)
+    ChatSession.objects.filter(pk=shared.pk).update(shared_at=None, space=None)
+    kitchen.delete()
+    with pytest.raises(claims.MovedError):
+        flush.finish(claim, "- two")
+    claims.postpone(claim, claims.MovedError())
+    Flush.objects.filter(status="queued").update(due_at=timezone.now())
+    flush.run(Flush.objects.get(status="queued").pk)
+    assert list(logs()) == [space.pk]
+    assert "one" not in logs()[space.pk]
+    assert list(Flush.objects.order_by("pk").values_list("through_seq", "space")) == [(1, None), (2, space.pk)]
+    assert violations() == []
+
+
+def test_an_archived_space_gets_no_notes_until_it_is_opened_again(shared, say, kitchen, scripted):
+    scripted.script(answer("- one"))
+    say(shared, "first", at="2020-01-01T10:00+00:00")
+    ChatSession.objects.filter(pk=shared.pk).update(active_at="2020-01-01T10:00+00:00")
+    Space.objects.filter(pk=kitchen.pk).update(archived_at=timezone.now())
+    assert flush.request(shared, "switched") is None
+    assert flush.idle() == []
+    Space.objects.filter(pk=kitchen.pk).update(archived_at=None)
+    assert flush.idle() == [shared]
+    do(shared)
+    assert "one" in logs()[kitchen.pk]
+
+
+def test_the_database_refuses_notes_in_a_space_that_the_conversation_is_not_shared_with(private, kitchen, stranger):
+    fields = {"owner": private.owner, "session": private, "reason": "switched"}
+    for space in (kitchen, Space.objects.own_of(stranger)):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Flush.objects.create(space=space, **fields)
+
+
+def test_a_space_that_is_deleted_while_its_notes_are_written_gets_none(shared, say, ada, kitchen, space, scripted):
+    say(shared, "The oven is broken.")
+    claim = claims.claim_flush(flush.request(shared, "switched").pk)
+    try_to_mirror(apply(kitchen, "MEMORY.md", Append("- Soup.\n"), Author(Source.PAGE, ada)).document_id)
+    deletion.delete(kitchen, ada)
+    with pytest.raises(ClaimLostError):
+        flush.finish(claim, "- The oven is broken.")
+    claims.postpone(claim, ClaimLostError())
+    assert logs() == {}
+    assert violations() == []
