@@ -34,10 +34,14 @@ def found_in_files(result: Mapping[str, Any]) -> list[Passage]:
 def sent_with_message(items: Sequence[ContextItem]) -> list[Passage]:
     """Return the recalled passages among `items` that have a mark."""
     return [
-        _of_memory(item["mark"], item["path"], item["lines"][0], item["lines"][-1], shown(item), {"memory": item.get("whose", "")})
-        for item in items
-        if "mark" in item
+        _of_memory(each["mark"], each["path"], *_ends(each), shown(each), {"memory": each.get("whose", "")})
+        for each in items
+        if "mark" in each
     ]
+
+
+def _ends(item: ContextItem) -> tuple[int, int]:
+    return item["lines"][0], item["lines"][-1]
 
 
 def _marked(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
