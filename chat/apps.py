@@ -10,13 +10,15 @@ class ChatConfig(AppConfig):
         from chat.compaction import planning  # noqa: F401
         from chat.context.results import CHAT
         from chat.conversations import titles  # noqa: F401
-        from chat.conversations.shared import share  # noqa: F401
+        from chat.conversations.shared import (
+            share,  # noqa: F401
+            stopping,  # noqa: F401
+        )
         from chat.library import organise, spaces  # noqa: F401
         from chat.live import revocation  # noqa: F401
         from chat.schedules.propose import SCHEDULES
         from chat.session_tools import receivers  # noqa: F401
         from chat.session_tools.extension import SESSION_TOOLS
-        from chat.turns import stopping  # noqa: F401
         from oneclaw import reasons
         from oneclaw.spaces import deletion
 

@@ -27,7 +27,7 @@ from chat.api.shapes import (
     SessionWithMessages,
 )
 from chat.conversations import lifecycle, model_choice, presence
-from chat.conversations.shared import marks
+from chat.conversations.shared import marks, stopping
 from chat.library import organise, spaces, totals
 from chat.live.frames import MessageFrameFields, SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, Queued, handle
@@ -35,7 +35,6 @@ from chat.live.routed import Delivered, handle_routed
 from chat.live.wait import until_answered
 from chat.models import Agent, ChatSession, Message, Turn, default_agent, placed
 from chat.transfer.downloads import download_of
-from chat.turns import stopping
 from oneclaw import llm
 from oneclaw.models import User
 from oneclaw.text import validated_text

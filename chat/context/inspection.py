@@ -13,7 +13,7 @@ from chat.context.heads import head_of
 from chat.context.meter import Breakdown, breakdown_of, facts_for, message_parts
 from chat.context.prompt import attachments_of, current_view, request_for, rows_of
 from chat.context.rounds import RoundsInView, rounds_in_view, rounds_with
-from chat.context.shared_rows import as_sent
+from chat.context.shared.rows import as_sent
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.models import ChatSession, Head, Message
 from oneclaw.llm import Block, Request

@@ -19,7 +19,7 @@ from chat.context.file_shares import Share
 from chat.context.files import named_in
 from chat.context.heads import head_of, withhold_thinking
 from chat.context.rounds import NO_ROUNDS, RoundsInView, rounds_for_turn, rounds_in_view, rounds_of_last_request
-from chat.context.shared_rows import as_sent
+from chat.context.shared.rows import as_sent
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.conversations import model_choice
 from chat.models import Attachment, ChatSession, ChatSessionQuerySet, ContextRound, Head, Message, SubTask, Turn

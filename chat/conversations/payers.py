@@ -20,6 +20,6 @@ def payer_of(session: ChatSession, purpose: Spend.Purpose, *, is_in_turn: bool =
 
 
 def payer_of_answers(turn: Turn) -> Payer:
-    """Return the payer of the answers of `turn`, whose session and prompt are loaded: who wrote the message."""
+    """Return the payer of the answers of `turn`, whose session is loaded: who asked for them."""
     payer = payer_of(turn.session, ANSWERS[ChatSession.Kind(turn.session.kind)], is_in_turn=True)
-    return replace(payer, user_id=turn.prompt.author_id or payer.user_id)
+    return replace(payer, user_id=turn.person_id)

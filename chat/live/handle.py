@@ -7,7 +7,7 @@ from functools import partial
 from typing import assert_never, overload
 
 from chat.conversations import branches, transcript
-from chat.conversations.shared import queue
+from chat.conversations.shared import queue, stopping
 from chat.live.frames import Action, EditFrame, RetryFrame, SendFrame, ShowFrame, StopFrame, TakeBackFrame
 from chat.live.publisher import TurnPublisher, begin_next
 from chat.live.server_frames import (
@@ -27,7 +27,7 @@ from chat.live.server_frames import (
     ready_frame,
 )
 from chat.models import Message, QueuedMessage
-from chat.turns import commands, start, stopping
+from chat.turns import commands, start
 from chat.turns.commands import EndCommand
 from oneclaw.models import User
 from oneclaw.reasons import Reason

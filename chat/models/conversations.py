@@ -212,7 +212,9 @@ class ChatSession(models.Model):
 
     @property
     def is_unread(self) -> bool:
-        return self.last_seq > int(vars(self).get("my_read_seq", self.read_seq))
+        # The column is read only without the annotation: a list has not loaded it.
+        read = vars(self)
+        return self.last_seq > int(read["my_read_seq"] if "my_read_seq" in read else self.read_seq)  # noqa: SIM401
 
     @property
     def is_read_only(self) -> bool:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from chat.context.token_budget import tokens_of_session
 from chat.extensions import CallUpdate
 from chat.library.excerpts import plain
 from chat.models import RelayedMessage, SubTask
 from chat.session_tools.results import text_of
+from chat.turns.admission import tokens_of_session
 
 # How much of the result the card shows.
 SHOWN_MAX_CHARS = 600

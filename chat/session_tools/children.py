@@ -8,7 +8,6 @@ from django.conf import settings
 from django.db import transaction
 
 from chat import extensions
-from chat.context.token_budget import tokens_of_tree
 from chat.conversations import forking, titles, transcript
 from chat.conversations.keys import sub_session_key
 from chat.conversations.model_choice import offered_models
@@ -17,6 +16,7 @@ from chat.models import Agent, ChatSession, Message, SubTask, Turn
 from chat.session_tools.limits import DAY_MAX_COUNT, RUNNING_MAX_COUNT, TURN_MAX_COUNT
 from chat.session_tools.offered import depth_of
 from chat.session_tools.wording import task_text
+from chat.turns.admission import tokens_of_tree
 from chat.turns.slots import TooManyTurnsError, turn_slots
 from oneclaw.locks import hold
 from oneclaw.models import User, clock

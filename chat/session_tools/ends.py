@@ -2,9 +2,9 @@
 
 from django.db.models import Exists, OuterRef
 
+from chat.conversations.shared import stopping
 from chat.models import ChatSession, SubTask, Turn
 from chat.session_tools import relay, results
-from chat.turns import stopping
 from oneclaw.models import User, clock
 
 # How many rows one sweep ends at most.

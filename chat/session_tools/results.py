@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from chat.context.token_budget import tokens_of_session
 from chat.conversations.message_pages import notify_updated
 from chat.extensions import ContextItem, ToolResult
 from chat.models import ChatSession, Message, SubTask, Turn
 from chat.session_tools import wording
+from chat.turns.admission import tokens_of_session
 from oneclaw.models import clock
 from oneclaw.reasons import Reason
 

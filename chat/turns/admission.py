@@ -1,4 +1,5 @@
-"""Whether a person may begin a turn now: how many they have sent, how many wait, and what they may spend.
+"""Whether a person may begin a turn now: how many they have sent, how many wait, and what they may spend; and whether
+a sub-session may ask its model once more.
 
 What is refused is not stored. A message that is stored already is never refused: its sender has only lost the reply.
 """
@@ -7,11 +8,15 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 from uuid import UUID
 
-from chat.models import Message
+from django.db.models import F
+
+from chat.context.tokens import tokens_after
+from chat.models import ChatSession, Message, SubTask, Turn
 from chat.turns.slots import TooManyTurnsError, turn_slots
 from oneclaw import llm, pubsub
 from oneclaw.llm.budgets import refuse
 from oneclaw.models import User
+from oneclaw.reasons import Reason
 from oneclaw.spend import budgets
 from oneclaw.threads import in_database
 from oneclaw.web.rate_limit import TooManyRequestsError, messages
@@ -53,3 +58,39 @@ def within_budgets(user: User, client_id: UUID | None, store: Callable[P, R], *a
 
 def _is_stored(user: User, client_id: UUID | None) -> bool:
     return client_id is not None and Message.objects.visible_to(user).filter(client_id=client_id).exists()
+
+
+class TokensUsedUpError(llm.ModelRequestError):
+    """The sub-sessions of one answer have used as many tokens as they may."""
+
+    reason_code = "turn.tokens_used_up"
+    code = "tokens_used_up"
+
+    @property
+    def reason(self) -> Reason:
+        """Return the reason with the number of tokens."""
+        return Reason(self.reason_code, {"tokens": int(self.detail or 0)})
+
+
+def refuse_if_used_up(turn: Turn) -> None:
+    """Raise TokensUsedUpError or BudgetUsedUpError before a request of a sub-session that may use no more. Sync."""
+    llm.refuse_if_used_up(turn.session.owner_id)
+    task = SubTask.objects.filter(session=turn.session_id).first()
+    if task is not None and tokens_of_tree(task.root_turn_id) >= task.token_budget:
+        raise TokensUsedUpError(str(task.token_budget))
+
+
+def tokens_of_tree(root_turn_id: int) -> int:
+    """Return how many tokens the requests of all sub-sessions of this turn have read and written."""
+    return _total(session__sub_task__root_turn=root_turn_id)
+
+
+def tokens_of_session(session: ChatSession) -> int:
+    """Return how many tokens the requests of the sub-session have read and written."""
+    return _total(session=session)
+
+
+def _total(**wanted: object) -> int:
+    # The first messages of a fork are copies.
+    own = Message.objects.filter(**wanted, usage__isnull=False, seq__gt=F("session__copied_seq"))
+    return sum(tokens_after(usage or {}) for usage in own.values_list("usage", flat=True))

@@ -16,7 +16,6 @@ from django.conf import settings
 
 from chat import extensions
 from chat.compaction import room
-from chat.context import token_budget
 from chat.context.notices import ANSWER_NOW
 from chat.context.prompt import answer_meta, build_request, withhold_earlier_thinking
 from chat.conversations import transcript
@@ -25,11 +24,10 @@ from chat.extensions import BeforeAgentStart, FinishedCall, TurnFinished
 from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
 from chat.signals import turn_finished
-from chat.turns import answer_lines, commands, hooks, waiting_calls
+from chat.turns import admission, answer_lines, commands, hooks, waiting_calls
 from chat.turns.answer import FAILED_ENDINGS, GrowingAnswer, end_columns
 from chat.turns.checkpoints import checkpoints
 from chat.turns.listener import TurnListener
-from chat.turns.measured import measured
 from chat.turns.persist import persist
 from chat.turns.slots import turn_slots
 from chat.turns.sources import TurnSources
@@ -37,6 +35,7 @@ from chat.turns.tools import WaitingCall, call_tool
 from chat.turns.waiting_calls import BegunCall
 from oneclaw import llm
 from oneclaw.spend.calls import Spending
+from oneclaw.telemetry.turns import measured
 from oneclaw.threads import in_database, in_tool_thread
 
 logger = logging.getLogger(__name__)
@@ -269,7 +268,7 @@ class RunningTurn:
             self.turn.session.is_just_made = False
             self._model = await self._while_waiting(in_tool_thread(hooks.before_agent_start, self.turn))
         if self.turn.session.kind == ChatSession.Kind.SUB_SESSION:
-            await persist(token_budget.refuse_if_used_up, self.turn)
+            await persist(admission.refuse_if_used_up, self.turn)
         request = await self._request()
         self._has_asked = True
         if self._model:

@@ -9,21 +9,23 @@ from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_GET, require_POST
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from chat import extensions
 from chat.context.meter import counted_meters, with_counted
+from chat.conversations import lifecycle
 from chat.library import organise as organising
 from chat.library import sidebar
 from chat.models import ChatSession, ChatSessionQuerySet, Folder, SessionRoute, placed
 from chat.views import pages, toasts
-from chat.views.own import own_session
+from chat.views.own import managed_session, own_session
 from chat.views.toasts import Toast
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
-from oneclaw.text import InvalidTextError
+from oneclaw.text import InvalidTextError, validated_text
 
 # Conversations of one page.
 PAGE_SIZE = 100
@@ -170,6 +172,23 @@ def answered(request: SignedInRequest, toast: Toast, *, is_deleted: bool = False
         return HttpResponseClientRedirect("/")
     back = request.POST.get("next", "")
     return redirect(back if url_has_allowed_host_and_scheme(back, allowed_hosts=None) else "chat")
+
+
+@require_http_methods(["GET", "POST"])
+def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
+    """Show the form, on a page or in place of the list's row (GET), or save the new title (POST)."""
+    session = managed_session(request.user, session_id)
+    refusal = ""
+    if request.method == "POST":
+        try:
+            lifecycle.rename(session, validated_text(request.POST.get("title"), max_chars=200, name=_("The title")))
+        except InvalidTextError as error:
+            refusal = error.sentence
+        else:
+            return pages.listed(request, request.POST.get("current", "")) if request.htmx else redirect(session)
+    context = {"session": session, "session_id": request.GET.get("current", ""), "refusal": refusal}
+    template = "chat/_rename.html" if request.htmx and not refusal else "chat/rename.html"
+    return render(request, template, context, status=422 if refusal else 200)
 
 
 @require_POST

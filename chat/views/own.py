@@ -30,3 +30,18 @@ def managed_session(user: User, session_id: uuid.UUID, *related: str) -> ChatSes
     """
     found = ChatSession.objects.managed_by(user).filter(deleted_at=None).select_related("agent", *related)
     return get_object_or_404(found, pk=session_id)
+
+
+def is_closed_to(user: User, session: ChatSession) -> bool:
+    """Return whether the person may only read the conversation, which they see."""
+    if session.is_read_only or not session.is_shared:
+        return session.is_read_only
+    return not ChatSession.objects.continued_by(user).filter(pk=session.pk).exists()
+
+
+def found_session(user: User, id: str) -> ChatSession | None:
+    """Return the conversation with this id that the person may see, `placed` for them; None for any other text."""
+    try:
+        return placed(ChatSession.objects.visible_to(user), user).filter(pk=uuid.UUID(id)).first()
+    except ValueError:
+        return None

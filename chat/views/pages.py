@@ -16,8 +16,7 @@ from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.templatetags.static import static
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from chat import extensions
 from chat.attachments import store
@@ -26,6 +25,7 @@ from chat.context.meter import meter_of, with_counted
 from chat.conversations import lifecycle, model_choice, presence, temporary, transcript
 from chat.conversations.message_pages import LAST_NUMBER, messages_from, newest_messages, page_messages
 from chat.conversations.model_choice import NO_CHOICE, Choice
+from chat.conversations.shared import stopping
 from chat.library import organise, sidebar, spaces
 from chat.live import replay
 from chat.live.errors import FrameError
@@ -34,18 +34,17 @@ from chat.live.handle import Commanded, Ended, handle
 from chat.models import Agent, ChatSession, ContextRound, SubTask, default_agent, placed
 from chat.rendering import incremental
 from chat.rendering.round_markers import markers_html
-from chat.turns import stopping
 from chat.turns.admission import NOT_NOW_ERRORS
 from chat.views import toasts
 from chat.views.attachments import kept_file
-from chat.views.own import managed_session, own_session, written_session
+from chat.views.own import found_session, is_closed_to, own_session, written_session
 from chat.views.toasts import Toast
 from oneclaw import llm
 from oneclaw.config import release
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
-from oneclaw.text import InvalidTextError, validated_text
+from oneclaw.text import InvalidTextError
 from oneclaw.threads import in_database, in_tool_thread
 
 
@@ -120,13 +119,6 @@ def page(
         **choices_for(request.user, session, choice),
     }
     return render(request, "chat/page.html", context, status=status)
-
-
-def is_closed_to(user: User, session: ChatSession) -> bool:
-    """Return whether the person may only read the conversation, which they see."""
-    if session.is_read_only or not session.is_shared:
-        return session.is_read_only
-    return not ChatSession.objects.continued_by(user).filter(pk=session.pk).exists()
 
 
 def sub_task_of(session: ChatSession | None) -> SubTask | None:
@@ -210,28 +202,7 @@ def older_sessions(request: SignedInRequest) -> HttpResponse:
 
 def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:
     """Return the person's session that the page shows; None for a new one or an invalid id."""
-    try:
-        return placed(ChatSession.objects.visible_to(request.user), request.user).filter(pk=uuid.UUID(current)).first()
-    except ValueError:
-        return None
-
-
-@login_required
-@require_http_methods(["GET", "POST"])
-def rename(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    """Show the form, on a page or in place of the list's row (GET), or save the new title (POST)."""
-    session = managed_session(request.user, session_id)
-    refusal = ""
-    if request.method == "POST":
-        try:
-            lifecycle.rename(session, validated_text(request.POST.get("title"), max_chars=200, name=_("The title")))
-        except InvalidTextError as error:
-            refusal = error.sentence
-        else:
-            return listed(request, request.POST.get("current", "")) if request.htmx else redirect(session)
-    context = {"session": session, "session_id": request.GET.get("current", ""), "refusal": refusal}
-    template = "chat/_rename.html" if request.htmx and not refusal else "chat/rename.html"
-    return render(request, template, context, status=422 if refusal else 200)
+    return found_session(request.user, current)
 
 
 @login_required

@@ -218,7 +218,7 @@ def test_a_chunk_without_a_document(world, broken):
     ("sql", "sentence"),
     [
         ("UPDATE memory_flush SET owner_id = {stranger} WHERE id = {flush}", "is of session"),
-        ("UPDATE memory_flush SET space_id = {strangers_space} WHERE id = {flush}", "writes into space"),
+        ("UPDATE memory_flush SET space_id = {strangers_space} WHERE id = {flush}", "writes into the private space"),
         ("UPDATE memory_transcriptindex SET owner_id = {stranger} WHERE id = {transcript}", "is of session"),
         ("UPDATE memory_transcriptindex SET space_id = {strangers_space} WHERE id = {transcript}", "in space"),
         (

@@ -78,7 +78,7 @@ async def test_a_person_reads_what_becomes_visible_shares_and_takes_it_back(live
         await page.get_by_role("button", name="Share with Lighthouse").click()
         await expect(page.get_by_text("Shared with Lighthouse.")).to_be_visible()
         await page.get_by_role("link", name="More for this conversation").click()
-        await page.get_by_role("link", name="Shared with Lighthouse").click()
+        await page.locator("#head-menu").get_by_role("link", name="Shared with Lighthouse").click()
         await shot(page, "shared-dark")
         await page.get_by_role("button", name="Make private again").click()
         await expect(page.get_by_text("The conversation is private again.")).to_be_visible()

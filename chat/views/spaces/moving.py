@@ -11,7 +11,7 @@ from chat.conversations.model_choice import open_spaces
 from chat.library import spaces
 from chat.library.viewers import viewers
 from chat.models import Attachment
-from chat.views.own import own_session
+from chat.views.own import managed_session, own_session
 from chat.views.spaces.members import number
 from oneclaw.people.requests import SignedInRequest
 
@@ -19,7 +19,7 @@ from oneclaw.people.requests import SignedInRequest
 @require_http_methods(["GET", "POST"])
 def move(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show the spaces into which the conversation can move, and what becomes visible (GET), or move it (POST)."""
-    session = own_session(request.user, session_id, "space")
+    session = managed_session(request.user, session_id)
     open_to, refusal = open_spaces(request.user), ""
     if request.method == "POST":
         chosen = request.POST.get("space", "")

@@ -7,9 +7,9 @@ import uuid
 import pytest
 from asgiref.sync import sync_to_async
 
+from chat.conversations.shared import stopping
 from chat.live import wait as waiting
 from chat.models import Agent, ChatSession, Message, Presence
-from chat.turns import stopping
 from memory.models import MemoryDocument
 from oneclaw.demo import scripted as model
 from oneclaw.models import User

@@ -9,9 +9,9 @@ from django.db import DataError, connection, transaction
 from django.utils import timezone
 
 from chat.conversations import lifecycle, transcript
+from chat.conversations.shared import stopping
 from chat.live import replay
 from chat.models import ChatSession, Message, Turn
-from chat.turns import stopping
 from chat.turns.checkpoints import save_rows
 from tests.conversations import FINISHED, TOOL_USE, abandon, send, settle
 

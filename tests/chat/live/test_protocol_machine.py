@@ -21,9 +21,9 @@ from hypothesis.stateful import run_state_machine_as_test as run
 
 from chat.conversations import transcript
 from chat.conversations.message_pages import page_messages
+from chat.conversations.shared import stopping
 from chat.live.consumer import ChatConsumer
 from chat.models import Message, Turn
-from chat.turns import stopping
 from chat.turns.loop import running_turns
 from oneclaw import invariants, llm
 from oneclaw.demo import scripted as model

@@ -8,16 +8,16 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from chat.context import token_budget
 from chat.context.prompt import build_request
-from chat.context.token_budget import TokensUsedUpError
 from chat.conversations import forking, lifecycle, transcript
+from chat.conversations.shared import stopping
 from chat.extensions import PendingCall, ToolError
 from chat.live.publisher import TurnPublisher
 from chat.models import Agent, ChatSession, Message, SubTask, Turn
 from chat.session_tools import children, ends, limits, results
 from chat.session_tools.spawn import sessions_spawn
-from chat.turns import loop, start, stopping
+from chat.turns import admission, loop, start
+from chat.turns.admission import TokensUsedUpError
 from memory.documents.write import Append, Author, Source, apply
 from oneclaw.demo import scripted as model
 from oneclaw.models import Space
@@ -209,10 +209,10 @@ def test_the_sub_sessions_of_one_answer_share_their_tokens(ada, settings, used, 
     end(begin(ada, said=said), tokens=used)
     if may:
         other = begin(ada, said=said)
-        token_budget.refuse_if_used_up(other.turn)
+        admission.refuse_if_used_up(other.turn)
         finish_tokens(other, 1)
         with pytest.raises(TokensUsedUpError):
-            token_budget.refuse_if_used_up(other.turn)
+            admission.refuse_if_used_up(other.turn)
     else:
         assert refused(ada, said=said) == "sub_session.too_many_tokens"
     # Another answer has tokens of its own.

@@ -46,9 +46,9 @@ def announce(space, user):
 
 def shared_conversation(ada, *, words="Where shall we meet?", answer="In the **park**."):
     """A conversation that `ada` has shared, with an owner of the space, an editor, a reader, and who was a member."""
-    space = Space.objects.create(owner=ada, kind=Space.Kind.TEAM, name="Lighthouse")
     people = {"ada": ada, "olga": person("Olga"), "ed": person("Ed"), "rita": person("Rita"), "fay": person("Fay")}
     roles = {"ada": Role.EDITOR, "olga": Role.OWNER, "ed": Role.EDITOR, "rita": Role.READER}
+    space = Space.objects.create(owner=people["olga"], kind=Space.Kind.TEAM, name="Lighthouse")
     for name, role in roles.items():
         SpaceMember.objects.create(space=space, user=people[name], role=role)
     accepted = send(ada, words)

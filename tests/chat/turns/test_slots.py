@@ -9,6 +9,7 @@ import pytest
 
 from chat.live.frames import RetryFrame, SendFrame, StopFrame, frame_of
 from chat.live.handle import handle
+from chat.live.outbox import Outbox
 from chat.live.rooms import room_of
 from chat.models import ChatSession, Message, Turn
 from chat.signals import turn_finished
@@ -133,10 +134,11 @@ async def statuses():
     return await in_database(lambda: list(Turn.objects.order_by("pk").values_list("status", flat=True)))
 
 
-class Heard:
+class Heard(Outbox):
     """An outbox that keeps what a room says."""
 
     def __init__(self, user, session):
+        super().__init__(user.pk)
         self.said = []
         self.room = room_of(user.pk, session)
         self.room.outboxes.add(self)

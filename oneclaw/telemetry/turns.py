@@ -2,13 +2,23 @@
 
 import asyncio
 from collections.abc import Coroutine
+from typing import Protocol
 
-from chat.models import Turn
 from oneclaw.telemetry import ids, metrics
 from oneclaw.telemetry.tracing import span
 
+RUNNING, FAILED, LOST = "running", "failed", "lost"
 
-async def measured(turn: Turn, work: Coroutine[None, None, None]) -> None:
+
+class MeasuredTurn(Protocol):
+    """What is read of a turn: its id, and how it ended."""
+
+    pk: int
+    status: str
+    error_code: str
+
+
+async def measured(turn: MeasuredTurn, work: Coroutine[None, None, None]) -> None:
     """Await `work`, which runs `turn` and sets how it ended."""
     # In the context of this task, which ends with the turn.
     ids.turn_id.set(turn.pk)
@@ -20,7 +30,7 @@ async def measured(turn: Turn, work: Coroutine[None, None, None]) -> None:
             await work
     finally:
         metrics.turns_running.dec()
-        outcome = turn.status if turn.status != Turn.Status.RUNNING else "lost"
+        outcome = turn.status if turn.status != RUNNING else LOST
         metrics.turns.labels(outcome).observe(clock() - began)
-        if outcome == Turn.Status.FAILED:
+        if outcome == FAILED:
             metrics.turn_errors.labels(turn.error_code).inc()
