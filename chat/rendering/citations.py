@@ -82,19 +82,19 @@ class Marks:
             mark = found[2]
             if mark not in self._sources:
                 return found[0]
-            is_repeated = last == (found.start(), mark)
+            follows, is_repeated = last[0] == found.start(), last == (found.start(), mark)
             last = (found.end(), mark)
-            return "" if is_repeated else self._number_html(mark)
+            return "" if is_repeated else self._number_html(mark, "cite cite--next" if follows else "cite")
 
         return CITE.sub(shown, html)
 
-    def _number_html(self, mark: str) -> str:
+    def _number_html(self, mark: str, classes: str) -> str:
         number = self._numbers.setdefault(mark, len(self._numbers) + 1)
         if self._message_id is None:
-            return f'<sup class="cite">{number}</sup>'
+            return f'<sup class="{classes}">{number}</sup>'
         name = gettext("Source %(number)d: %(title)s") % {"number": number, "title": title_of(self._sources[mark])}
         address, name = reverse("message_source", args=[self._message_id, mark]), escape(name)
-        return f'<sup class="cite"><a href="{address}" title="{name}" aria-label="{name}">{number}</a></sup>'
+        return f'<sup class="{classes}"><a href="{address}" title="{name}" aria-label="{name}">{number}</a></sup>'
 
     @property
     def titles(self) -> dict[int, str]:

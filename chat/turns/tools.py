@@ -104,7 +104,8 @@ def card_of(use: Block, result: ToolResult, text: str, started: float) -> Card:
         "undo": result.undo,
         "made": result.made,
         "result": text[:RESULT_SHOWN_MAX_CHARS],
-        "fields": readable_fields(text),
+        # The mark of a passage is for the model.
+        "fields": {name: value for name, value in readable_fields(text).items() if name != "mark"},
         "seconds": round(time.monotonic() - started, 3),
     }
     if result.addresses:

@@ -171,7 +171,6 @@ GET = Tool(
     field_labels={
         "document": _("File"),
         "file": _("File"),
-        "mark": _("Mark"),
         "page": _("Page"),
         "pages": _("Pages"),
         "from_line": _("From line"),

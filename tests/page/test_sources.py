@@ -62,13 +62,9 @@ async def test_a_number_opens_the_line_and_another_the_page(live, ada, scripted,
         await expect(answer).to_contain_text("1 passage of documents")
         assert await fits(page)
         assert await violations(page) == ""
-        for scheme in ("light", "dark"):
-            await page.emulate_media(color_scheme=scheme)
-            await page.screenshot(path=f"/tmp/citations17-{viewport['width']}-{scheme}.png")
         await page.reload()
         await plan.click()
         await page.wait_for_url("**/memory/documents/*/?page=13*")
-        await page.screenshot(path=f"/tmp/citations17-{viewport['width']}-page.png")
         await expect(page.locator(".library__named mark").first).to_be_visible()
         await page.go_back()
         await line.click()
