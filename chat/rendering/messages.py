@@ -146,13 +146,15 @@ def has_ending(message: Message) -> bool:
 def answer_html(message: Message, results: Mapping[str, Card]) -> SafeString:
     """Return the display blocks of an answer, from Message.html where that is current and in the reader's language."""
     if message.hides_memory:
-        return others_may_read(message, results)
-    if message.html_version == incremental.HTML_VERSION and is_in_language(message.html):
+        html = others_may_read(message, results)
+    elif message.html_version == incremental.HTML_VERSION and is_in_language(message.html):
         html = with_fresh_cards(message, results)
     else:
         html = rendered(message.content, results)
     sources = message.meta.get(citations.SOURCES_KEY)
-    return mark_safe(citations.Marks(sources, message.pk).numbered(html)) if sources else html  # noqa: S308 - escaped
+    # What came from its owner's memory before the conversation was shared is not named to others.
+    marks = citations.Marks(sources or {}, None if message.hides_memory else message.pk)
+    return mark_safe(marks.numbered(html)) if sources else html  # noqa: S308 - escaped
 
 
 def is_in_language(html: str) -> bool:

@@ -42,10 +42,19 @@ def paged(messages: QuerySet[Message]) -> Iterator[Message]:
 def for_readers(message: Message) -> Message:
     """Return `message` as everybody who sees it may read it: without what came from a memory before it was shared."""
     if message.hides_memory:
-        message.content = [block for block in message.content if not is_hidden(block)]
+        sources = message.meta.get(citations.SOURCES_KEY) or {}
+        message.content = [uncited(block, sources) for block in message.content if not is_hidden(block)]
         calls, cards = {use["id"] for use in message.tool_uses()}, message.meta.get("cards", {})
-        message.meta = {**message.meta, "cards": {id: card for id, card in cards.items() if id in calls}}
+        shown_cards = {id: card for id, card in cards.items() if id in calls}
+        message.meta = {**message.meta, "cards": shown_cards, citations.SOURCES_KEY: {}}
     return message
+
+
+def uncited(block: dict[str, Any], sources: citations.Sources) -> dict[str, Any]:
+    """Return a block without what it cites of a memory."""
+    if block["type"] != "text":
+        return block
+    return {"type": "text", "text": citations.without_marks(block["text"], sources)}
 
 
 def is_hidden(block: dict[str, Any]) -> bool:

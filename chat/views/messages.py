@@ -65,7 +65,7 @@ def source(request: SignedInRequest, message_id: int, mark: str) -> HttpResponse
     """Redirect to what an answer cites by `mark`: the exact line, moment or page. Raise Http404 for what the person may
     not see, or what is not there any more."""
     message = own_message(request.user, message_id)
-    if mark in message.meta.get(SOURCES_KEY, {}):
+    if mark in message.meta.get(SOURCES_KEY, {}) and not message.hides_memory:
         for finder in filter(None, (each.source_address for each in extensions.installed())):
             if address := finder(request.user, message, mark):
                 return redirect(address)

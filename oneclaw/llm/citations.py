@@ -30,6 +30,11 @@ def cited_sources(block: Block) -> list[str]:
     return list(dict.fromkeys(source for source in found if isinstance(source, str)))
 
 
+def uncited(block: Block) -> Block:
+    """Return `block` without what it cites, which holds the text of the passages."""
+    return cast(Block, {name: value for name, value in block.items() if name != "citations"})
+
+
 def without_citations(message: ApiMessage | ApiTextMessage) -> ApiMessage | ApiTextMessage:
     """Return `message` as a server is sent it that knows no search results: these as JSON, and texts without what they
     cite."""
@@ -54,12 +59,8 @@ def _plain(block: Block) -> Block:
     if not _has_any(block):
         return block
     if block["type"] == "text":
-        kept: Block = {"type": "text", "text": block["text"]}
-    else:
-        kept = {**block, "content": "\n\n".join(_text_of(inner) for inner in _inside(block))}
-    if "cache_control" in block:
-        kept["cache_control"] = block["cache_control"]
-    return kept
+        return uncited(block)
+    return {**block, "content": "\n\n".join(_text_of(inner) for inner in _inside(block))}
 
 
 def _text_of(inner: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from chat.context.view import META_KEY
+from chat.conversations.shared import share as sharing
 from chat.models import Message
 from chat.transfer import export, share
 from memory.documents.write import Append, Author, Source, apply
@@ -19,6 +20,7 @@ from oneclaw.llm import descriptions, facts
 from oneclaw.models import Space
 from oneclaw.threads import in_database
 from tests import files
+from tests.chat.shared.cast import shared_conversation, take_role
 from tests.talk import MODEL, Talk
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -162,3 +164,44 @@ async def test_a_shared_copy_and_a_file_name_sources_without_private_addresses(a
     written = await in_database(lambda: "".join(export.as_markdown(session)))
     assert "At seven[^4-1]." in written
     assert "\n[^4-1]: memory/2026-11-03.md, line 3\n" in written
+
+
+async def test_members_open_what_a_shared_answer_cites_until_they_lose_their_role(ada, known, scripted, client):
+    cast = await in_database(shared_conversation, ada)
+    author = Author(Source.PAGE, cast.olga)
+
+    def remember():
+        revision = apply(cast.space, "memory/2026-11-04.md", Append(f"- {FERRY}"), author)
+        index_document(revision.document_id)
+        return revision.document_id
+
+    document = await in_database(remember)
+    scripted.script(search(), model.answer("At seven [m4-1]."))
+    talk = Talk(ada, scripted)
+    talk.session_id = cast.session.pk
+    last = await talk.say(ASKED)
+    for person in (cast.ed, cast.rita):
+        response = await in_database(opened, client, person, last, "m4-1")
+        assert response["Location"] == f"/memory/{document}/#line-1"
+    assert (await in_database(opened, client, cast.fay, last, "m4-1")).status_code == 404
+    await in_database(take_role, cast.space, cast.rita)
+    assert (await in_database(opened, client, cast.rita, last, "m4-1")).status_code == 404
+
+
+async def test_what_was_cited_before_a_conversation_was_shared_is_for_nobody(ada, known, scripted, client):
+    await in_database(descriptions.refresh_if_due)
+    scripted.script(search(), model.answer(model.text("At seven", cites=["m2-1"])), model.answer("Gladly."))
+    talk = Talk(ada, scripted)
+    last = await talk.say(ASKED)
+    cast = await in_database(shared_conversation, ada)
+    shared = await in_database(lambda: sharing.share(ada, talk.session, cast.space))
+    for person in (cast.ed, ada):
+        html = await page_of(client, person, last)
+        assert 'At seven<sup class="cite">1</sup>' in html
+        assert "2026-11-03" not in html
+        assert (await in_database(opened, client, person, last, "m2-1")).status_code == 404
+    client.force_login(cast.ed)
+    exported = await in_database(lambda: "".join(client.get(f"/c/{shared.pk}/export.json").getvalue().decode()))
+    assert "leaves at seven" not in exported
+    await talk.say("Thank you!")
+    assert "leaves at seven" not in json.dumps(talk.sent["messages"])
