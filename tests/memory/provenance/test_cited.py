@@ -200,8 +200,7 @@ async def test_what_was_cited_before_a_conversation_was_shared_is_for_nobody(ada
         assert 'At seven<sup class="cite">1</sup>' in html
         assert "2026-11-03" not in html
         assert (await in_database(opened, client, person, last, "m2-1")).status_code == 404
-    client.force_login(cast.ed)
-    exported = await in_database(lambda: "".join(client.get(f"/c/{shared.pk}/export.json").getvalue().decode()))
+    exported = await in_database(lambda: "".join(export.as_json(shared)))
     assert "leaves at seven" not in exported
     await talk.say("Thank you!")
     assert "leaves at seven" not in json.dumps(talk.sent["messages"])
