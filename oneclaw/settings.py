@@ -352,6 +352,7 @@ CELERY_BEAT_SCHEDULE = {
     "chat-sweep": {"task": "chat.tasks.sweep", "schedule": 15.0},
     "attachments-sweep": {"task": "chat.tasks.sweep_attachments", "schedule": 600.0},
     "purge": {"task": "chat.tasks.purge", "schedule": 3600.0},
+    "memory-purge": {"task": "memory.tasks.purge", "schedule": 3600.0},
     "memory-sweep": {"task": "memory.tasks.sweep", "schedule": 60.0},
     "library-sweep": {"task": "memory.tasks.sweep_library", "schedule": 300.0},
     "invariants": {"task": "oneclaw.tasks.check_invariants", "schedule": 3600.0},

@@ -16,6 +16,7 @@ urlpatterns = [
     path("diagrams", diagrams),
     path("admin/", admin.site.urls),
     path("", include("oneclaw.people.urls")),
+    path("", include("oneclaw.leaving.urls")),
     path("team/", include("oneclaw.team.urls")),
     path("scim/v2/", include("oneclaw.scim.urls")),
     path("", include("chat.urls")),

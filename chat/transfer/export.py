@@ -31,7 +31,7 @@ Pieces = Iterator[str]
 
 def paged(messages: QuerySet[Message]) -> Iterator[Message]:
     """Yield the messages in order, each page of them from its own query."""
-    listed, after = messages.select_related("turn", "parent").order_by("seq"), 0
+    listed, after = messages.select_related("turn", "parent", "rating").order_by("seq"), 0
     listed = marks.with_shared(listed)
     while found := list(listed.filter(seq__gt=after)[:PIECE_MESSAGES]):
         marks.mark(found)
@@ -64,8 +64,9 @@ def is_hidden(block: dict[str, Any]) -> bool:
     return block["type"] in ("thinking", "redacted_thinking", "tool_result", "compaction")
 
 
-def as_json(session: ChatSession) -> Pieces:
-    """Yield the JSON of a conversation: all branches, statuses and tool calls, without the context from memory."""
+def as_json(session: ChatSession, *, with_file_ids: bool = False) -> Pieces:
+    """Yield the JSON of a conversation: all branches, statuses, ratings and tool calls, without the context from
+    memory. `with_file_ids`: files keep their ids, because the archive of an account has the files too."""
     head = {
         "format": FORMAT,
         "version": VERSION,
@@ -77,18 +78,19 @@ def as_json(session: ChatSession) -> Pieces:
         "agent": session.agent.name,
         "folder": session.folder.name if session.folder and not session.is_shared else None,
         "archived": session.archived_at is not None and not session.is_shared,
+        "pinned": session.pinned_at is not None and not session.is_shared,
         "created_at": written(session.created_at),
         "active_at": written(session.active_at),
     }
     yield json.dumps(head, ensure_ascii=False, indent=1)[: -len("\n}")] + ',\n "messages": ['
     separator = "\n"
     for message in paged(session.messages.all()):
-        yield separator + json.dumps(message_of(message), ensure_ascii=False)
+        yield separator + json.dumps(message_of(message, with_file_ids), ensure_ascii=False)
         separator = ",\n"
     yield "\n]}\n"
 
 
-def message_of(message: Message) -> dict[str, Any]:
+def message_of(message: Message, with_file_ids: bool = False) -> dict[str, Any]:
     """Return one message as docs/export.md describes it. Empty values are left out."""
     exported: dict[str, Any] = {
         "seq": message.seq,
@@ -97,7 +99,7 @@ def message_of(message: Message) -> dict[str, Any]:
         "role": message.role,
         "status": message.status,
         "created_at": written(message.created_at),
-        "content": [block_of(block) for block in message.content],
+        "content": message.content if with_file_ids else [block_of(block) for block in message.content],
     }
     if message.shown_author:
         exported["author"] = message.shown_author.name
@@ -108,6 +110,8 @@ def message_of(message: Message) -> dict[str, Any]:
     for name in ("model", "stop_reason", "usage"):
         if value := getattr(message, name):
             exported[name] = value
+    if rating := getattr(message, "rating", None):
+        exported["rating"] = {"good": rating.is_good, "reason": rating.reason}
     if message.status == Message.Status.FAILED and message.turn:
         reason = message.turn.error
         exported["error"] = {"code": message.turn.error_code, "text": reason.in_english if reason else ""}

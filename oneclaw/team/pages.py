@@ -26,6 +26,7 @@ class TeamPage:
 PAGES = [
     TeamPage("team_people", _("People"), "oneclaw.manage_people"),
     TeamPage("invitations", _("Invitations"), "oneclaw.manage_people"),
+    TeamPage("team_keeping", _("Retention"), "oneclaw.manage_people"),
     TeamPage("team_usage", _("Usage"), "oneclaw.view_spend"),
     TeamPage("team_audit", _("Audit log"), "oneclaw.view_audit"),
 ]

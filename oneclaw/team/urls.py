@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from oneclaw.team import audit, invitations, pages, people, usage
+from oneclaw.team import audit, invitations, keeping, offboarding, pages, people, usage
 
 urlpatterns = [
     path("", pages.first_page, name="team"),
@@ -10,6 +10,14 @@ urlpatterns = [
     path("people/<int:person_id>/role", people.change_role, name="change_role"),
     path("people/<int:person_id>/active", people.set_active, name="set_active"),
     path("people/<int:person_id>/link", people.give_link, name="give_link"),
+    path("people/<int:person_id>/offboard", offboarding.offboard_person, name="offboard"),
+    path("offboardings/<int:offboarding_id>", offboarding.offboarding, name="offboarding"),
+    path("offboardings/<int:offboarding_id>.json", offboarding.receipt, name="offboarding_receipt"),
+    path("retention/", keeping.keeping, name="team_keeping"),
+    path("retention/rules/set", keeping.set_rule, name="set_rule"),
+    path("retention/rules/<int:rule_id>/remove", keeping.remove_rule, name="remove_rule"),
+    path("retention/holds/set", keeping.set_hold, name="set_hold"),
+    path("retention/holds/<int:hold_id>/end", keeping.end_hold, name="end_hold"),
     path("invitations/", invitations.invitations, name="invitations"),
     path("invitations/new", invitations.invite, name="invite"),
     path("invitations/many", invitations.invite_many, name="invite_many"),
