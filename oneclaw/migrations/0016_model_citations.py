@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('oneclaw', '0014_invitation_groups'),
+        ('oneclaw', '0015_leaving'),
     ]
 
     operations = [
