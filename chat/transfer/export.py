@@ -13,6 +13,7 @@ from django.utils import timezone, translation
 from chat import extensions
 from chat.conversations.shared import marks
 from chat.models import ChatSession, Message
+from chat.rendering import citations
 from chat.transfer import link_copies
 from chat.transfer.importing.own import FORMAT, VERSION
 from oneclaw.reasons import Reason
@@ -42,10 +43,19 @@ def paged(messages: QuerySet[Message]) -> Iterator[Message]:
 def for_readers(message: Message) -> Message:
     """Return `message` as everybody who sees it may read it: without what came from a memory before it was shared."""
     if message.hides_memory:
-        message.content = [block for block in message.content if not is_hidden(block)]
+        sources = message.meta.get(citations.SOURCES_KEY) or {}
+        message.content = [uncited(block, sources) for block in message.content if not is_hidden(block)]
         calls, cards = {use["id"] for use in message.tool_uses()}, message.meta.get("cards", {})
-        message.meta = {**message.meta, "cards": {id: card for id, card in cards.items() if id in calls}}
+        shown_cards = {id: card for id, card in cards.items() if id in calls}
+        message.meta = {**message.meta, "cards": shown_cards, citations.SOURCES_KEY: {}}
     return message
+
+
+def uncited(block: dict[str, Any], sources: citations.Sources) -> dict[str, Any]:
+    """Return a block without what it cites of a memory."""
+    if block["type"] != "text":
+        return block
+    return {"type": "text", "text": citations.without_marks(block["text"], sources)}
 
 
 def is_hidden(block: dict[str, Any]) -> bool:
@@ -167,13 +177,19 @@ def section(message: Message, session: ChatSession, cards: dict[str, Any]) -> st
         if message.meta["by"] == link_copies.BY_COPY:
             name = "Another person"
     parts = [f"\n## {name}, {session.owner.local(message.created_at):%Y-%m-%d %H:%M}\n"]
-    for block in [{"type": "text", "text": message.text}] if is_relayed else message.content:
+    marks = citations.Marks(message.meta.get(citations.SOURCES_KEY) or {}, None)
+    content = [{"type": "text", "text": message.text}] if is_relayed else message.content
+    for block in content if by_person else citations.marked_texts(content):
         if block["type"] == "text":
-            parts.append(f"\n{block['text']}\n")
+            parts.append(f"\n{block['text'] if by_person else marks.as_footnotes(block['text'], message.seq)}\n")
         elif block["type"] == "attachment":
             parts.append(f"\n*Attached: {one_line(block.get('name', ''))}*\n")
         elif block["type"] == "tool_use":
-            parts.append(f"\n{tool_line(block, cards.get(block['id'], {}))}\n")
+            parts.append(f"\n{tool_line(dict(block), cards.get(block['id'], {}))}\n")
+    with translation.override("en"):
+        notes = [f"[^{message.seq}-{number}]: {one_line(title)}\n" for number, title in marks.titles.items()]
+    if notes:
+        parts.append("\n" + "".join(notes))
     if not by_person and message.status != Message.Status.COMPLETE:
         reason = message.turn.error if message.turn else None
         error = reason.in_english if reason else ""

@@ -17,7 +17,7 @@ from chat import extensions
 from chat.context import per_message
 from chat.conversations.model_choice import open_spaces
 from chat.models import ChatSession, Message, SharedLink, SharedLinkQuerySet
-from chat.rendering import incremental
+from chat.rendering import citations, incremental
 from chat.rendering.messages import with_code_buttons
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, Space, User
@@ -169,11 +169,13 @@ def markdown_of(message: Message) -> str:
 def parts_of(message: Message) -> list[Part]:
     """Return the parts of a message. Only known kinds of blocks are copied: thoughts and future kinds are not."""
     parts: list[Part] = []
-    for block in message.content:
+    # Numbers without links: what is cited is not shown to others.
+    marks = citations.Marks(message.meta.get(citations.SOURCES_KEY) or {}, None)
+    for block in citations.marked_texts(message.content):
         if block["type"] == "text" and message.role == Message.Role.USER:
             parts.append({"text": block["text"] if message.is_by_person else message.text})
         elif block["type"] == "text":
-            parts += [{"html": html} for html in incremental.blocks(block["text"])]  # sanitised there
+            parts += [{"html": marks.numbered(html)} for html in incremental.blocks(block["text"])]  # sanitised there
         elif block["type"] == "tool_use":
             parts.append({"left_out": MEMORY if extensions.is_about_memory(block["name"]) else TOOL})
         elif block["type"] == "attachment":

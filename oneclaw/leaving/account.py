@@ -27,6 +27,7 @@ declare(
         "oneclaw.Space.owner": Way.HANDED_OVER,
         "oneclaw.SpaceMember.user": Way.DELETED,
         "oneclaw.SpaceRole.user": Way.VIEW,
+        "oneclaw.RuntimeSetting.changed_by": Way.ANONYMISED,
         "oneclaw.Spend.user": Way.ANONYMISED,
         "oneclaw.AccountImport.owner": Way.DELETED,
         "oneclaw.Offboarding.owner": Way.ANONYMISED,

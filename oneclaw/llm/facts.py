@@ -6,8 +6,8 @@
 What the server itself says counts most (the rows of ModelFacts, which refresh.py writes once a day), then the table of
 documented models, then cautious defaults. A name of the table counts as that model on every server, because gateways
 pass such requests on. A server that accepts less says so in a refusal: the refused field is left out for a day, and a
-refused size is remembered for a month. Fields of betas are sent to other servers than the provider's own only when
-they describe them.
+refused size is remembered for a month. Fields of betas, and blocks of
+search results, are sent to other servers than the provider's own only when they describe them.
 """
 
 import datetime as dt
@@ -100,7 +100,7 @@ def documented_facts(model: str) -> Facts:
     found = known_facts(model)
     if model in settings.WINDOWS:
         found = replace(found, window_tokens=settings.WINDOWS[model])
-    return found if is_official() or not found.compacts else replace(found, compacts=False)
+    return found if is_official() else replace(found, compacts=False, cites=False)
 
 
 async def learn(model: str, refusal: Refusal) -> None:
@@ -131,6 +131,7 @@ def facts_of_row(row: ModelFacts) -> Facts:
         "efforts": None if row.efforts is None else tuple(level for level in EFFORTS if level in row.efforts),
         "compacts": row.compacts,
         "counts": row.counts,
+        "cites": row.cites,
     }
     if row.thinking and not is_documented(row.model):
         # A model that is newer than the table: since Claude 5 all of them think by default.
@@ -155,6 +156,8 @@ def without(facts: Facts, refusal: Refusal) -> Facts:
             return replace(facts, counts=False)
         case "compacts":
             return replace(facts, compacts=False)
+        case "cites":
+            return replace(facts, cites=False)
         case "max_output" if refusal.limit:
             return replace(facts, max_output_tokens=min(facts.max_output_tokens, refusal.limit))
         case "window" if refusal.limit:
