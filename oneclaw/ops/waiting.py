@@ -1,4 +1,4 @@
-"""The numbers of what waits in the database, for Prometheus and for people; they are read with each request for them."""
+"""What waits in the database, as numbers for Prometheus and for people; read with each request for them."""
 
 import datetime as dt
 from collections.abc import Iterator
