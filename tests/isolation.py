@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 # What the settings, the libraries below them and libpq read from the environment.
-PREFIXES = ("ONECLAW_", "ANTHROPIC_", "OPENAI_", "GEMINI_", "CELERY_", "DJANGO_", "PG")
+PREFIXES = ("ONECLAW_", "ANTHROPIC_", "OPENAI_", "GEMINI_", "CELERY_", "DJANGO_", "OTEL_", "PG")
 NAMES = ("DATABASE_URL", "REDIS_URL", "HOST", "PORT")
 
 _held_locks: list[IO[str]] = []

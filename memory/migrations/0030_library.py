@@ -152,7 +152,7 @@ class Migration(migrations.Migration):
             model_name='filepage',
             constraint=models.UniqueConstraint(fields=('version', 'number'), name='file_page_once'),
         ),
-        migrations.RunSQL(IN_SPACE.format(table="memory_filechunk", name="file_chunk_in_space"), migrations.RunSQL.noop),
-        migrations.RunSQL(IN_SPACE.format(table="memory_fileindex", name="file_index_in_space"), migrations.RunSQL.noop),
+        migrations.RunSQL(IN_SPACE.format(table="memory_filechunk", name="file_chunk_in_space"), "ALTER TABLE memory_filechunk DROP CONSTRAINT file_chunk_in_space"),
+        migrations.RunSQL(IN_SPACE.format(table="memory_fileindex", name="file_index_in_space"), "ALTER TABLE memory_fileindex DROP CONSTRAINT file_index_in_space"),
         migrations.RunSQL(INLINE, migrations.RunSQL.noop),
     ]

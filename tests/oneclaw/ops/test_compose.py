@@ -17,7 +17,8 @@ from tests.stage import ROOT
 COMPOSE = (ROOT / "docker-compose.yml").read_text()
 SERVICES = yaml.safe_load(COMPOSE)["services"]
 OWN = {name: service for name, service in SERVICES.items() if "build" in service}
-READ = set(re.findall(r'environment\.\w+\("([A-Z_]+)"', (ROOT / "oneclaw" / "settings.py").read_text()))
+SOURCES = [ROOT / "oneclaw" / "settings.py", *(ROOT / "oneclaw" / "config").glob("*.py")]
+READ = {name for each in SOURCES for name in re.findall(r'environment\.\w+\(\s*"([A-Z_]+)"', each.read_text())}
 REQUIRED = {"DATABASE_URL", "REDIS_URL", "ONECLAW_ORIGINS", "ONECLAW_SECRET_KEY", "ANTHROPIC_API_KEY"}
 SAMPLES = {
     "POSTGRES_PASSWORD": "secret",
