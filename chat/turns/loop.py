@@ -17,7 +17,7 @@ from django.conf import settings
 from chat import extensions
 from chat.compaction import room
 from chat.context.notices import ANSWER_NOW
-from chat.context.prompt import answer_meta, build_request, withhold_earlier_thinking
+from chat.context.prompt import answer_meta, build_request, upstream_meta, withhold_earlier_thinking
 from chat.context.results import shares_of
 from chat.context.view import META_KEY
 from chat.conversations import transcript
@@ -257,6 +257,7 @@ class RunningTurn:
                         case llm.Retrying(failure, seconds):
                             self.listener.retrying(failure, seconds)
                         case llm.Finished():
+                            self.answer.message.meta |= upstream_meta(self.answer.message, event)
                             return event, broken
         raise llm.CutOffError("the stream ended without an end")
 

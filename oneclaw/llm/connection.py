@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from oneclaw.llm.server import credentials
+from oneclaw.config.upstreams import Upstream
+from oneclaw.llm.server import OFFICIAL_ADDRESS, credentials
 
 if TYPE_CHECKING:
     # At run time, functions import it: the SDK takes 75 MB and a second, which commands and idle workers do not need.
@@ -21,9 +22,12 @@ if TYPE_CHECKING:
 _clients: dict[tuple[asyncio.AbstractEventLoop, str, str], "tuple[anthropic.AsyncAnthropic, object]"] = {}
 
 
-def client_of_loop() -> "anthropic.AsyncAnthropic":
-    """Return the client of the running event loop, made on first use and closed when the loop ends."""
-    key, address = credentials()
+def client_of_loop(upstream: Upstream | None = None) -> "anthropic.AsyncAnthropic":
+    """Return the client of the running event loop for `upstream`, or for the first server.
+
+    It is made on first use and closed when the loop ends.
+    """
+    key, address = credentials(upstream)
     cache_key = (asyncio.get_running_loop(), key, address)
     if cache_key not in _clients:
         client = _new_client(key, address)
@@ -69,7 +73,7 @@ def _new_client(key: str, address: str) -> "anthropic.AsyncAnthropic":
         max_retries=0,
         timeout=timeout,
         # Some compatible servers accept the key in this header only.
-        default_headers={"x-api-key": key} if settings.ANTHROPIC_BASE_URL else None,
+        default_headers={"x-api-key": key} if address != OFFICIAL_ADDRESS else None,
         # Redirects would send the key to another server.
         http_client=httpx2.AsyncClient(transport=transport, timeout=timeout, follow_redirects=False),
     )
