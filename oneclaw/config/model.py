@@ -14,7 +14,7 @@ MODEL = environment.text("ONECLAW_MODEL", "claude-sonnet-5-5")
 # The models that people may choose, each with its label. MODEL, which is the default, is always among them.
 MODELS = environment.labelled("ONECLAW_MODELS")
 # Further servers that speak the Messages API, in the order in which they are asked.
-UPSTREAMS = read_upstreams()
+UPSTREAMS = read_upstreams(environment.text("ONECLAW_UPSTREAMS"))
 # The model of titles and summaries.
 FAST_MODEL = environment.text("ONECLAW_FAST_MODEL", "claude-haiku-5-5")
 # Timeouts in seconds: to connect, without data in a text (ten times that while a model thinks), and of a whole turn.

@@ -12,8 +12,6 @@ from django.core.exceptions import ImproperlyConfigured
 
 from oneclaw.config import environment
 
-NAME = "ONECLAW_UPSTREAMS"
-
 
 @dataclass(frozen=True)
 class Upstream:
@@ -32,15 +30,14 @@ class Upstream:
     prices: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
-def read_upstreams() -> tuple[Upstream, ...]:
-    """Return the servers of the file that ONECLAW_UPSTREAMS names, in its order; none when it is not set."""
-    path = environment.text(NAME)
+def read_upstreams(path: str) -> tuple[Upstream, ...]:
+    """Return the servers of the file at `path`, in its order; none for ""."""
     if not path:
         return ()
     try:
         found = json.loads(Path(path).expanduser().read_bytes())
     except (OSError, ValueError) as error:
-        raise ImproperlyConfigured(f"{NAME} is “{path}”, which cannot be read as JSON: {error}") from None
+        raise ImproperlyConfigured(f"ONECLAW_UPSTREAMS is “{path}”, which cannot be read as JSON: {error}") from None
     return tuple(_upstream(name, said) for name, said in _object(found, "the file").items())
 
 
@@ -89,4 +86,4 @@ def _object(said: object, place: str, *allowed: str) -> dict[str, Any]:
 
 
 def _wrong(sentence: str) -> ImproperlyConfigured:
-    return ImproperlyConfigured(f"{NAME}: {sentence}.")
+    return ImproperlyConfigured(f"ONECLAW_UPSTREAMS: {sentence}.")

@@ -22,20 +22,17 @@ URL = "https://models.example.org"
         ({"b": {"url": URL, "models": {"m": {"instead_of": "x"}}}}, "b.models.m.instead_of must be a list"),
     ],
 )
-def test_a_mistake_is_named(tmp_path, monkeypatch, said, mistake):
+def test_a_mistake_is_named(tmp_path, said, mistake):
     path = tmp_path / "upstreams.json"
     path.write_text(json.dumps(said))
-    monkeypatch.setenv("ONECLAW_UPSTREAMS", str(path))
     with pytest.raises(ImproperlyConfigured, match=mistake):
-        read_upstreams()
+        read_upstreams(str(path))
 
 
-def test_without_a_file_there_are_none(monkeypatch):
-    monkeypatch.delenv("ONECLAW_UPSTREAMS", raising=False)
-    assert read_upstreams() == ()
+def test_without_a_file_there_are_none():
+    assert read_upstreams("") == ()
 
 
-def test_a_file_that_is_not_there_is_named(monkeypatch):
-    monkeypatch.setenv("ONECLAW_UPSTREAMS", "/nowhere/upstreams.json")
-    with pytest.raises(ImproperlyConfigured, match="/nowhere/upstreams.json"):
-        read_upstreams()
+def test_a_file_that_is_not_there_is_named():
+    with pytest.raises(ImproperlyConfigured, match="which cannot be read"):
+        read_upstreams("/nowhere/upstreams.json")

@@ -35,9 +35,8 @@ def second(scripted, settings, tmp_path, monkeypatch):
         about = {"second": {"url": model.url, "key_variable": "SECOND_KEY", "models": models}}
         path = tmp_path / "upstreams.json"
         path.write_text(json.dumps(about))
-        monkeypatch.setenv("ONECLAW_UPSTREAMS", str(path))
         monkeypatch.setenv("SECOND_KEY", "its key")
-        settings.UPSTREAMS, settings.MODEL, settings.TITLES = read_upstreams(), MODEL, False
+        settings.UPSTREAMS, settings.MODEL, settings.TITLES = read_upstreams(str(path)), MODEL, False
         settings.PRICES = {MODEL: (2, 10, 0.2, 2.5)}
         yield model
 
