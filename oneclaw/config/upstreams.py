@@ -15,7 +15,7 @@ from oneclaw.config import environment
 
 @dataclass(frozen=True)
 class Upstream:
-    """A server that speaks the Messages API, beside the one of ANTHROPIC_BASE_URL."""
+    """A server that speaks the Messages API in addition to the one of ANTHROPIC_BASE_URL."""
 
     name: str
     url: str
@@ -24,7 +24,7 @@ class Upstream:
     models: tuple[str, ...] = ()
     # The labels of those that people may choose.
     labels: Mapping[str, str] = field(default_factory=dict)
-    # {model: the one of `models` that answers in its place}.
+    # {model: the one of `models` that answers instead}.
     substitutes: Mapping[str, str] = field(default_factory=dict)
     # What tokens cost here, as ONECLAW_PRICES has it.
     prices: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
@@ -50,17 +50,19 @@ def _upstream(name: str, said: object) -> Upstream:
     if not isinstance(variable, str) or (variable and not os.environ.get(variable, "").strip()):
         raise _wrong(f"{name}.key_variable must name an environment variable that holds the key")
     models = _object(known.get("models"), f"{name}.models")
-    labels, substitutes, prices = {}, {}, {}
+    labels: dict[str, str] = {}
+    substitutes: dict[str, str] = {}
+    prices: dict[str, tuple[float, ...]] = {}
     for model, about in models.items():
-        place = f"{name}.models.{model}"
-        of_model = _object(about, place, "label", "price", "instead_of")
+        path = f"{name}.models.{model}"
+        of_model = _object(about, path, "label", "price", "instead_of")
         if "label" in of_model:
             labels[model] = str(of_model["label"]).strip() or model
         if "price" in of_model:
-            prices[model] = _price(of_model["price"], place)
+            prices[model] = _price(of_model["price"], path)
         replaced = of_model.get("instead_of", [])
         if not isinstance(replaced, list) or not all(isinstance(each, str) and each for each in replaced):
-            raise _wrong(f"{place}.instead_of must be a list of names of models")
+            raise _wrong(f"{path}.instead_of must be a list of names of models")
         for each in replaced:
             substitutes.setdefault(each, model)
     if not models:
@@ -69,19 +71,19 @@ def _upstream(name: str, said: object) -> Upstream:
     return Upstream(name, url.rstrip("/"), key, tuple(models), labels, substitutes, prices)
 
 
-def _price(said: object, place: str) -> tuple[float, ...]:
+def _price(said: object, path: str) -> tuple[float, ...]:
     try:
         return environment.price(str(said))
     except ValueError:
-        raise _wrong(f"{place}.price must be written like 2/10 or 2/10/0.1/2.5") from None
+        raise _wrong(f"{path}.price must be written like 2/10 or 2/10/0.1/2.5") from None
 
 
-def _object(said: object, place: str, *allowed: str) -> dict[str, Any]:
+def _object(said: object, path: str, *allowed: str) -> dict[str, Any]:
     """Return `said` if it is a JSON object whose names are not empty, and are among `allowed` if there are any."""
     if not isinstance(said, dict) or not all(said):
-        raise _wrong(f"{place} must be an object {{…}} with names")
+        raise _wrong(f"{path} must be an object {{…}} with names")
     if allowed and (unknown := said.keys() - set(allowed)):
-        raise _wrong(f"{place} has “{min(unknown)}”; it may have {', '.join(allowed)}")
+        raise _wrong(f"{path} has “{min(unknown)}”; it may have {', '.join(allowed)}")
     return said
 
 

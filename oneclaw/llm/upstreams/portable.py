@@ -47,8 +47,9 @@ def event_at(event: Event, route: Route) -> Event | None:
     if isinstance(event, Finished):
         return replace(event, upstream=route.name)
     if isinstance(event, BlockFinished) and event.block["type"] in THINKING:
-        kept = {name: value for name, value in event.block.items() if name != "signature"}
-        return replace(event, block=kept) if event.block["type"] == "thinking" else None
+        kept = event.block.copy()
+        kept.pop("signature", None)
+        return replace(event, block=kept) if kept["type"] == "thinking" else None
     return event
 
 
