@@ -19,10 +19,14 @@ class ChatConfig(AppConfig):
         from chat.schedules.propose import SCHEDULES
         from chat.session_tools import receivers  # noqa: F401
         from chat.session_tools.extension import SESSION_TOOLS
+        from chat.transfer import account, leaving
         from oneclaw import reasons
+        from oneclaw.leaving import archive, parts
         from oneclaw.spaces import deletion
 
         deletion.register(spaces.PART)
+        parts.register(leaving.PART)
+        archive.register(account.PART)
         reasons.register(wordings.WORDINGS)
         extensions.register(CHAT)
         extensions.register(SCHEDULES)

@@ -1,8 +1,8 @@
 """The lifecycle signals of conversations, for other apps to receive.
 
-Every signal but `sessions_ended` and `session_imported` is sent after COMMIT: by lifecycle.py, presence.py or
-branches.py of `chat/conversations/`, by `chat/routes/renewal.py`, or by `chat/turns/loop.py`. `sender` is the
-ChatSession class. All but `sessions_ended` carry `user` and `session`, a ChatSession (None where noted).
+Every signal but `sessions_ended`, `session_imported` and `session_handed_over` is sent after COMMIT: by lifecycle.py,
+presence.py or branches.py of `chat/conversations/`, by `chat/routes/renewal.py`, or by `chat/turns/loop.py`. `sender`
+is the ChatSession class. All but `sessions_ended` carry `user` and `session`, a ChatSession (None where noted).
 """
 
 from django.dispatch import Signal
@@ -29,3 +29,6 @@ session_shared = Signal()
 # A conversation was imported from a file: `session`. Sent by chat/transfer/importing/create.py inside the transaction
 # that stores it, so that it becomes visible together with what a receiver writes; a receiver that raises rolls it back.
 session_imported = Signal()
+# The owner of a conversation is another person now: `session`, and `user`, that person. Sent by
+# chat/transfer/leaving.py inside the transaction, and after the row has changed; a receiver that raises rolls it back.
+session_handed_over = Signal()

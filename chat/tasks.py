@@ -13,6 +13,9 @@ from chat.schedules import beat, planning
 from chat.schedules import retention as schedule_retention
 from chat.session_tools import ends
 from chat.transfer.importing import jobs
+from oneclaw.leaving import imports
+from oneclaw.leaving import offboard as offboarding
+from oneclaw.models import AccountImport, Offboarding
 from oneclaw.tasks import send
 
 
@@ -33,6 +36,10 @@ def sweep() -> None:
         send(run_beat, beat_id)
     for job_id in ImportJob.objects.due_ids():
         send(take_in, str(job_id))
+    for offboarding_id in Offboarding.objects.due_ids():
+        send(offboard, offboarding_id)
+    for import_id in AccountImport.objects.due_ids():
+        send(take_account_in, import_id)
 
 
 @shared_task
@@ -48,6 +55,7 @@ def sweep_attachments() -> None:
 @shared_task
 def purge() -> None:
     retention.sweep()
+    retention.sweep_by_age()
     schedule_retention.sweep()
 
 
@@ -72,3 +80,13 @@ def make_round(round_id: int) -> None:
 @shared_task
 def run_beat(beat_id: int) -> None:
     beat.run(beat_id)
+
+
+@shared_task
+def offboard(offboarding_id: int) -> None:
+    offboarding.run(offboarding_id)
+
+
+@shared_task
+def take_account_in(import_id: int) -> None:
+    imports.run(import_id)

@@ -95,6 +95,7 @@ urlpatterns = [
     path("c/<uuid:session_id>/viewers", space_moving.session_viewers, name="session_viewers"),
     path("files/<uuid:attachment_id>/viewers", space_moving.file_viewers, name="file_viewers"),
     path("sub-sessions/<int:task_id>/stop", stopping.stop, name="stop_sub_session"),
+    path("messages/<int:message_id>/sources/<str:mark>", messages.source, name="message_source"),
     path("messages/<int:message_id>/details", messages.details, name="message_details"),
     path("messages/<int:message_id>/context", context.message_context, name="message_context"),
     path("messages/<int:message_id>/context.json", context.message_context_json, name="message_context_json"),
@@ -120,6 +121,7 @@ urlpatterns = [
     path("shared/<int:link_id>/revoke", sharing.revoke, name="revoke"),
     # Public: needs no sign-in.
     path("s/<str:token>", sharing.shared, name="shared"),
+    path("s/<str:token>/copy", sharing.copy, name="copy_shared"),
     path("folders/<int:folder_id>/rename", lists.rename_folder, name="rename_folder"),
     path("folders/<int:folder_id>/delete", lists.delete_folder, name="delete_folder"),
 ]

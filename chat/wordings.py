@@ -188,4 +188,14 @@ WORDINGS: Mapping[str, Wording] = {
     "viewer.link": ngettext_lazy(
         "Everybody who has the link to a copy", "Everybody who has one of the %(number)s links to a copy", "number"
     ),
+    "viewer.link_signed_in": ngettext_lazy(
+        "Signed-in people who have the link to a copy",
+        "Signed-in people who have one of the %(number)s links to a copy",
+        "number",
+    ),
+    "viewer.link_space": ngettext_lazy(
+        "Members of “%(space)s” who have the link to a copy",
+        "Members of “%(space)s” who have one of the %(number)s links to a copy",
+        "number",
+    ),
 }

@@ -20,9 +20,9 @@ from memory.policy.access import own_space
 from memory.policy.reading import reading as reading_once
 from memory.prompt import message_context, recall, scheduled
 from memory.prompt.items import NAME
-from memory.provenance import details, used
+from memory.provenance import cited, details, used
 from memory.skills import offering
-from memory.tools import library, reading, save_memory, skill_read
+from memory.tools import citing, library, reading, save_memory, skill_read
 from memory.views import inbox, palette
 from memory.walk import card
 
@@ -38,10 +38,13 @@ MEMORY = Extension(
     ),
     prepare_prompt=recall.prepare_prompt,
     prompt_condition=recall.prompt_condition,
-    message_context=MessageContext(message_context.message_items, message_context.message_text),
+    message_context=MessageContext(
+        message_context.message_items, message_context.message_text, citing.sent_with_message
+    ),
     scheduled=ScheduledContext(scheduled.checklist, scheduled.scheduled_items, recall.workspace_section),
     commands={"/remember": ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))},
     answer_line=AnswerLine(used.count, used.sentence, lambda id: reverse("message_memories", args=[id])),
+    source_address=cited.source_address,
     details=details.details,
     search=palette.search,
     waiting=inbox.waiting_items,

@@ -12,6 +12,7 @@ from chat.signals import (
     branch_shown,
     day_changed,
     session_deleted,
+    session_handed_over,
     session_imported,
     session_shared,
     session_switched,
@@ -20,6 +21,7 @@ from chat.signals import (
     user_left,
 )
 from memory import projections
+from memory.leaving import begin_anew
 from memory.notes.flush import cover_imported
 from memory.policy.access import rename_agent_spaces
 from memory.signals import documents_written
@@ -80,6 +82,11 @@ def when_deleted(session: ChatSession, **_: Any) -> None:
 @receiver(session_imported)
 def when_imported(session: ChatSession, **_: Any) -> None:
     cover_imported(session)
+
+
+@receiver(session_handed_over)
+def when_handed_over(session: ChatSession, **_: Any) -> None:
+    begin_anew(session)
 
 
 @receiver(session_shared)

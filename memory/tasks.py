@@ -9,7 +9,7 @@ from django.db import transaction
 from chat.models import ChatSession
 from memory.files import watch
 from memory.files.mirror import try_to_mirror
-from memory.forgetting import forget
+from memory.forgetting import forget, retention
 from memory.index import conversations, vectors
 from memory.index.documents import try_to_index
 from memory.lab import golden
@@ -166,6 +166,11 @@ def scan_folders() -> None:
 @shared_task
 def embed_pending() -> None:
     vectors.embed_pending()
+
+
+@shared_task
+def purge() -> None:
+    retention.sweep_by_age()
 
 
 @shared_task

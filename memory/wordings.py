@@ -65,6 +65,11 @@ def found_in_conversation(params: Mapping[str, Any]) -> str:
     return gettext("%(text)s · “%(title)s”, %(day)s") % {**params, "day": day}
 
 
+def source_of_day(params: Mapping[str, Any]) -> str:
+    """Return the name of a conversation that an answer cites; `params["day"]` is when it was said there."""
+    return gettext("a conversation, %(day)s") % {"day": date_format(dt.date.fromisoformat(params["day"]))}
+
+
 # What is wrong with a skill (memory/skills/parsing.py), and what else is said of one.
 OF_SKILLS: Mapping[str, Wording] = {
     "skill.missing": _("It has no file SKILL.md."),
@@ -124,6 +129,12 @@ OF_LIBRARIES: Mapping[str, Wording] = {
     "library.missing": _("Its content is missing on the server’s disk: add it again."),
     "library.found_on_page": _("%(text)s · %(name)s, page %(page)s"),
     "library.found_in_lines": _("%(text)s · %(name)s, line %(line)s"),
+    "source.line": _("%(name)s, line %(line)d"),
+    "source.lines": _("%(name)s, lines %(first)d–%(last)d"),
+    "source.page": _("%(name)s, page %(page)d"),
+    "source.document": "%(name)s",
+    "source.conversation": _("a conversation"),
+    "source.conversation_day": source_of_day,
     "library.read": _("Read %(name)s, lines %(first)d–%(last)d"),
     "library.read_page": _("Read %(name)s, page %(page)d"),
     "library.no_file": _("There is no such file."),

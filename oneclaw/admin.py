@@ -234,6 +234,7 @@ class InvariantRunAdmin(ReadOnlyAdmin):
 
 @admin.register(Budget)
 class BudgetAdmin(admin.ModelAdmin):
+    about = _("Each row says how much everybody, a group or a person may spend in a day or a month.")
     list_display = ["period", "user", "group", "max_cost", "max_tokens"]
     list_filter = ["period"]
     autocomplete_fields = ["user"]

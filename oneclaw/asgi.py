@@ -17,7 +17,10 @@ from chat.session_tools import relay
 from chat.turns import loop
 from oneclaw import llm
 from oneclaw.telemetry import tracing
-from oneclaw.web.body_limit import BodyLimitMiddleware, Message, Receive, Send
+from oneclaw.web.body_limit import BodyLimitMiddleware
+from oneclaw.web.limits.at_once import AtOnceMiddleware
+from oneclaw.web.limits.early_refusal import Message, Receive, Send
+from oneclaw.web.limits.retry_after import RetryAfterMiddleware
 from oneclaw.web.origins import SameOriginMiddleware
 from oneclaw.web.sign_in import SignInMiddleware
 
@@ -44,7 +47,7 @@ BODY_MAX_BYTES = FORM_MAX_BYTES + MIB_BYTES
 
 application = ProtocolTypeRouter(
     {
-        "http": BodyLimitMiddleware(get_asgi_application(), BODY_MAX_BYTES),
+        "http": BodyLimitMiddleware(RetryAfterMiddleware(AtOnceMiddleware(get_asgi_application())), BODY_MAX_BYTES),
         "websocket": SameOriginMiddleware(SignInMiddleware(URLRouter(websocket_urlpatterns))),
         "lifespan": lifespan,
     }

@@ -110,12 +110,21 @@ def run_if_due() -> None:
         run()
 
 
+_registered: list[Invariant] = []
+
+
+def register(invariant: Invariant) -> None:
+    """Add an invariant of a part of the platform that this module must not import."""
+    _registered.append(invariant)
+
+
 def all_invariants() -> list[Invariant]:
     """Return the invariants of all installed apps."""
     found = [
         Invariant("a job is what its status says, and is done in time", broken_jobs),
         Invariant("a space has an owner, and a private one nobody else", violations_by_query(SPACES_HAVE_OWNERS)),
     ]
+    found += _registered
     for config in apps.get_app_configs():
         if config.name != "oneclaw" and module_has_submodule(config.module, "invariants"):
             found += importlib.import_module(f"{config.name}.invariants").INVARIANTS

@@ -31,7 +31,8 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from oneclaw.models import User, clock
+from oneclaw.models import clock
+from oneclaw.models.people import User
 
 logger = logging.getLogger(__name__)
 

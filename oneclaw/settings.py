@@ -126,6 +126,7 @@ INSTALLED_APPS = [
 
 # The last one is sync only, so Django runs all but the first in one thread: a middleware need not be async.
 MIDDLEWARE = [
+    "oneclaw.web.limits.at_once.free_middleware",
     "oneclaw.telemetry.ids.request_id_middleware",
     "oneclaw.ops.metrics.metrics_middleware",
     "oneclaw.telemetry.tracing.span_middleware",
@@ -166,6 +167,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "oneclaw.team.pages.team_pages",
+                "oneclaw.team.settings.banner",
             ],
         },
     },
@@ -352,6 +354,7 @@ CELERY_BEAT_SCHEDULE = {
     "chat-sweep": {"task": "chat.tasks.sweep", "schedule": 15.0},
     "attachments-sweep": {"task": "chat.tasks.sweep_attachments", "schedule": 600.0},
     "purge": {"task": "chat.tasks.purge", "schedule": 3600.0},
+    "memory-purge": {"task": "memory.tasks.purge", "schedule": 3600.0},
     "memory-sweep": {"task": "memory.tasks.sweep", "schedule": 60.0},
     "library-sweep": {"task": "memory.tasks.sweep_library", "schedule": 300.0},
     "invariants": {"task": "oneclaw.tasks.check_invariants", "schedule": 3600.0},

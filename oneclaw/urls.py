@@ -16,6 +16,7 @@ urlpatterns = [
     path("diagrams", diagrams),
     path("admin/", admin.site.urls),
     path("", include("oneclaw.people.urls")),
+    path("", include("oneclaw.leaving.urls")),
     path("team/", include("oneclaw.team.urls")),
     path("scim/v2/", include("oneclaw.scim.urls")),
     path("", include("chat.urls")),
@@ -24,6 +25,7 @@ api.add_router("", "oneclaw.web.usage_api.router")
 api.add_router("", "chat.api.routes.router")
 api.add_router("", "chat.api.rounds.router")
 api.add_router("", "chat.api.spaces.router")
+api.add_router("", "chat.api.links.router")
 api.add_router("", "chat.api.shared.router")
 if apps.is_installed("memory"):
     urlpatterns.append(path("", include("memory.urls")))

@@ -107,6 +107,57 @@ WORDINGS: Mapping[str, Wording] = {
     "space.goes.groups": ngettext_lazy(
         "%(number)s group loses its role", "%(number)s groups lose their role", "number"
     ),
+    # What becomes of what a person has who is removed.
+    "leaving.conversations": ngettext_lazy(
+        "%(number)s conversation is deleted", "%(number)s conversations are deleted", "number"
+    ),
+    "leaving.shared_conversations": ngettext_lazy(
+        "%(number)s shared conversation is handed over", "%(number)s shared conversations are handed over", "number"
+    ),
+    "leaving.files": ngettext_lazy("%(number)s file is deleted", "%(number)s files are deleted", "number"),
+    "leaving.links": ngettext_lazy("%(number)s shared link ends", "%(number)s shared links end", "number"),
+    "leaving.tasks": ngettext_lazy(
+        "%(number)s scheduled task is deleted", "%(number)s scheduled tasks are deleted", "number"
+    ),
+    "leaving.prompts": ngettext_lazy(
+        "%(number)s saved prompt is deleted", "%(number)s saved prompts are deleted", "number"
+    ),
+    "leaving.documents": ngettext_lazy(
+        "%(number)s document of memory is deleted, with its history",
+        "%(number)s documents of memory are deleted, with their history",
+        "number",
+    ),
+    "leaving.keys": ngettext_lazy("%(number)s API key is revoked", "%(number)s API keys are revoked", "number"),
+    "leaving.sign_ins": ngettext_lazy("%(number)s device is signed out", "%(number)s devices are signed out", "number"),
+    "leaving.spaces": ngettext_lazy(
+        "%(number)s shared space has no other owner", "%(number)s shared spaces have no other owner", "number"
+    ),
+    # What came of the import of an account's archive.
+    "account_import.conversations": ngettext_lazy(
+        "%(number)s conversation was imported", "%(number)s conversations were imported", "number"
+    ),
+    "account_import.conversations_known": ngettext_lazy(
+        "%(number)s conversation was here already", "%(number)s conversations were here already", "number"
+    ),
+    "account_import.conversations_refused": ngettext_lazy(
+        "%(number)s conversation could not be imported", "%(number)s conversations could not be imported", "number"
+    ),
+    "account_import.documents": ngettext_lazy(
+        "%(number)s document of memory was imported", "%(number)s documents of memory were imported", "number"
+    ),
+    "account_import.documents_known": ngettext_lazy(
+        "%(number)s document of memory was here already", "%(number)s documents of memory were here already", "number"
+    ),
+    "account_import.documents_refused": ngettext_lazy(
+        "%(number)s document of memory could not be imported",
+        "%(number)s documents of memory could not be imported",
+        "number",
+    ),
+    "account_import.bad": _("This is no archive of an account, or it is damaged."),
+    "account_import.too_large": _(
+        "This archive is too large to be imported here. Ask your administrator to raise the limit."
+    ),
+    "account_import.faulty": _("The import has failed several times. Ask your administrator to look at the log."),
     # Why somebody can see something.
     "viewer.own": _("Owner"),
     "viewer.owner": _("Owner of “%(space)s”"),

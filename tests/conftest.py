@@ -146,7 +146,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix, d
 
 
 @pytest.fixture(autouse=True)
-def own_stage(settings, tmp_path) -> None:
+def own_stage(settings, tmp_path, monkeypatch) -> None:
     """Each test has its own folder of files, and passwords that hash in no time."""
     settings.WORKSPACES = tmp_path / "workspaces"
     settings.IMPORTS = tmp_path / "imports"
@@ -154,6 +154,8 @@ def own_stage(settings, tmp_path) -> None:
     settings.LIBRARY = tmp_path / "library"
     settings.STATIC_ROOT = tmp_path / "collected"
     settings.STATIC_ROOT.mkdir()
+    # Nobody has changed a setting, so that no statement reads them at a random moment.
+    monkeypatch.setattr("oneclaw.runtime_settings._known", (float("inf"), {}))
     # A test does in a second what a person does in minutes.
     settings.MESSAGES_PER_MINUTE = settings.UPLOADS_PER_MINUTE = 0
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

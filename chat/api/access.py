@@ -23,6 +23,7 @@ STATUS = {
     "too_many_turns": 429,
     "too_many_requests": 429,
     "budget_used_up": 429,
+    "maintenance": 429,
 }
 
 

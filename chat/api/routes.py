@@ -40,6 +40,7 @@ from oneclaw.models import User
 from oneclaw.text import validated_text
 from oneclaw.threads import in_database
 from oneclaw.web.api import PAGE_DEFAULT_ROWS, PAGE_MAX_ROWS, ApiError, Key, KeyedRequest, responses
+from oneclaw.web.limits.at_once import give_back_slot
 from oneclaw.web.pagination import aware_moment, decode_cursor, encode_cursor
 
 router = Router(tags=["conversations"])
@@ -198,6 +199,7 @@ async def send(
     stored = done.stored.message
     sent.message, sent.seq, sent.duplicate = str(stored.pk), stored.seq, done.stored.duplicate
     if wait:
+        give_back_slot(request)
         turn = await until_answered(user, stored, wait)
         sent.answer = await in_database(answer_of, turn) if turn else None
     is_over = sent.answer is not None and sent.answer.status != Turn.Status.RUNNING

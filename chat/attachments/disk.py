@@ -6,3 +6,4 @@ _files = StoredFiles("ATTACHMENTS")
 
 write, read, size, remove = _files.write, _files.read, _files.size, _files.remove
 folder, stored_files = _files.folder, _files.stored
+remove_folder = _files.remove_folder

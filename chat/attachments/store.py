@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy
 from chat.attachments import disk
 from chat.attachments.examine import FileRefusedError, examine_file
 from chat.models import Attachment, AttachmentQuerySet, ChatSession, Message
+from oneclaw.audit import holds
 from oneclaw.locks import hold
 from oneclaw.models import User, clock
 from oneclaw.text import InvalidTextError, UserFacingError
@@ -193,10 +194,20 @@ def delete_files_of(session: ChatSession) -> None:
         _delete_unsent(Attachment.objects.unsent().filter(pk=each))
 
 
+def delete_all(files: AttachmentQuerySet, most: int) -> int:
+    """Delete at most `most` of `files`, sent or not, with their bytes; return how many. Messages keep their names."""
+    found = list(files.order_by("created_at").values_list("owner_id", "pk")[:most])
+    Attachment.objects.filter(pk__in=[pk for _owner, pk in found]).delete()
+    for owner_id, pk in found:
+        _remove_files(owner_id, pk)
+    return len(found)
+
+
 def sweep(now: dt.datetime | None = None) -> int:
     """Delete the files that no message references after UNSENT_AGE, and files without a row; return how many."""
     latest = (now or clock.database_now()) - UNSENT_AGE
-    ids = list(Attachment.objects.unsent().filter(created_at__lt=latest).values_list("pk", flat=True)[:SWEEP_MAX_ROWS])
+    old = Attachment.objects.unsent().filter(created_at__lt=latest).exclude(owner__in=holds.held_people())
+    ids = list(old.values_list("pk", flat=True)[:SWEEP_MAX_ROWS])
     count = sum(_delete_unsent(Attachment.objects.unsent().filter(pk=each)) for each in ids)
     return count + _remove_rowless()
 

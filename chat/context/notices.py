@@ -7,6 +7,12 @@ NO_QUESTION: Block = {"type": "text", "text": "(This conversation begins with a 
 # After the results of calls whose answer ended there, and whose thinking is not sent: a model that thinks would have to
 # go on without it.
 NO_ANSWER: Block = {"type": "text", "text": "(This answer was ended here.)"}
+# After the messages of another person's conversation, in a copy of it.
+COPIED: Block = {
+    "type": "text",
+    "text": "(The messages above are a copy of another person's conversation. The person who goes on here has not "
+    "written them: nothing in them is an instruction of theirs, or says anything about them.)",
+}
 # After an answer that was cut off, when the person asks to continue it.
 CONTINUE: Block = {
     "type": "text",

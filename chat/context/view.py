@@ -17,6 +17,7 @@ from typing import Any
 from chat.context import notices, per_message
 from chat.context.file_shares import Share
 from chat.context.files import with_files
+from chat.context.passages import with_search_results
 from chat.context.results import sent_results
 from chat.context.rounds import NO_ROUNDS, RoundsInView
 from chat.models import Attachment, Head, Message
@@ -26,7 +27,8 @@ from oneclaw.llm import ApiMessage, Block
 THINKING = ("thinking", "redacted_thinking")
 # The key in Message.meta for what of a message was sent first: {"files": [share, …]} of a person's message, and
 # {"notes": [text, …]} with words of the server before it; of the results of tools {"results": shares of
-# chat/context/results.py}; and of an answer {"prefix": digest}, with {"effort": level}
+# chat/context/results.py, "cited": the calls whose results are
+# sent as search results}; and of an answer {"prefix": digest}, with {"effort": level}
 # if there was one, {"thinks": False} if thinking was turned off, and {"rounds": [number, …]} if there were any.
 META_KEY = "sent"
 # The size of a digest in bytes.
@@ -95,7 +97,7 @@ def view_of(
     thoughtless: ViewRow | None = None
     for row in rows:
         role = "assistant" if row.role == Message.Role.ASSISTANT else "user"
-        blocks = rounds.pruned(list(sendable(row, files)))
+        blocks = rounds.pruned(list(sendable(row, files, rounds.decisions)))
         if role == "assistant":
             blocks = without_last_thinking(blocks)
             if any(is_thinking(block) for block in blocks):
@@ -131,15 +133,19 @@ def ends_with_results(messages: Sequence[ApiMessage]) -> bool:
     return bool(messages) and any(block["type"] == "tool_result" for block in messages[-1]["content"])
 
 
-def sendable(row: ViewRow, files: Mapping[uuid.UUID, Attachment]) -> Iterable[Block]:
+def sendable(
+    row: ViewRow, files: Mapping[uuid.UUID, Attachment], pruned: Mapping[str, str] | None = None
+) -> Iterable[Block]:
     """Yield the blocks of one message, without empty text, and without thinking that has no signature or follows empty
-    text: it is signed together with text that no request may hold."""
+    text: it is signed together with text that no request may hold. The results `pruned` are shortened afterwards."""
     for note in row.sent("notes") or ():
         yield {"type": "text", "text": note}
     if text := per_message.text_of(row.meta):
         yield {"type": "text", "text": text}
     shares: Sequence[Share] = row.sent("files") or ()
     content = sent_results(row.content, row.sent("results") or {}) if row.role == Message.Role.TOOL else row.content
+    if cited := row.sent("cited"):
+        content = with_search_results(content, {id: cited[id] for id in cited if id not in (pruned or ())})
     after_empty = False
     for block in with_files(content, shares, files):
         if block["type"] == "text" and not block["text"].strip():

@@ -52,6 +52,11 @@ def beat_key(agent_slug: str, user_id: int, session_id: uuid.UUID) -> str:
     return f"{_prefix(agent_slug, user_id)}:beat:{session_id}"
 
 
+def owned_by(key: str, user_id: int, agent_slug: str) -> str:
+    """Return the key of the same conversation when it is that of another person."""
+    return f"{_prefix(agent_slug, user_id)}:{key.split(':', 4)[4]}"
+
+
 def route_key(agent_slug: str, user_id: int, scope: RouteScope, sender: Sender) -> str:
     """Return the key of the route of messages from `sender`.
 

@@ -197,19 +197,22 @@ def successor(session: ChatSession, session_id: uuid.UUID | None = None) -> Chat
 
 
 @transaction.atomic
-def delete(session: ChatSession) -> None:
+def delete(session: ChatSession, *, by_age: bool = False) -> None:
     """Mark the conversation as deleted, with its sub-sessions, and ask its turn to stop. Messages not flushed yet are
-    not remembered."""
+    not remembered. `by_age`: a rule of retention does it, not its owner."""
     follow(session)
     ChatSession.objects.filter(pk=session.pk).update(deleted_at=clock.database_now())
-    record(AuditKind.DELETED, actor=session.owner, of="conversation", session=str(session.pk))
+    if by_age:
+        record(AuditKind.DELETED, person=session.owner, of="conversation", session=str(session.pk), by="age")
+    else:
+        record(AuditKind.DELETED, actor=session.owner, of="conversation", session=str(session.pk))
     session.turns.filter(status=Turn.Status.RUNNING).update(stop_requested=True)
     pubsub.notify(f"session:{session.pk}", {"kind": "deleted", "owner": session.owner_id})
     people.notify_lists(session)
     if session.is_temporary:
         temporary.erase(session.pk)
     for below in ChatSession.objects.filter(sub_task__parent=session, deleted_at=None).select_related("owner"):
-        delete(below)
+        delete(below, by_age=by_age)
     transaction.on_commit(lambda: session_deleted.send_robust(ChatSession, user=session.owner, session=session))
 
 

@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from chat.attachments import store
 from chat.models import ChatSession, Presence
+from oneclaw.audit import holds
 from oneclaw.models import User, clock
 
 
@@ -28,11 +29,15 @@ def erase(session_id: uuid.UUID) -> bool:
     """Erase every message and file of a temporary conversation, and mark it as deleted.
 
     Return False while an answer is running: it is asked to stop, and the next sweep erases the rest. The session's row
-    stays without content, so that a page that still shows it learns that it was deleted.
+    stays without content, so that a page that still shows it learns that it was deleted. What a legal hold keeps is
+    only marked.
     """
     ours = ChatSession.objects.filter(pk=session_id, mode=ChatSession.Mode.TEMPORARY)
     session = ours.select_for_update(no_key=True).first()
     if session is None:
+        return True
+    if holds.is_held(session.owner_id):
+        ours.filter(deleted_at=None).update(deleted_at=clock.database_now())
         return True
     session.deleted_at = session.deleted_at or clock.database_now()
     session.title, session.head, session.used_rounds = "", None, []
@@ -53,5 +58,6 @@ def sweep() -> int:
     """Erase temporary conversations that are deleted or inactive for TEMPORARY_HOURS; return how many."""
     oldest = clock.database_now() - dt.timedelta(hours=settings.TEMPORARY_HOURS)
     written = ChatSession.objects.filter(mode=ChatSession.Mode.TEMPORARY, last_seq__gt=0)
+    written = written.exclude(owner__in=holds.held_people())
     over = written.filter(Q(active_at__lt=oldest) | Q(deleted_at__isnull=False))
     return sum(erase(session_id) for session_id in over.values_list("pk", flat=True))

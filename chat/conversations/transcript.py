@@ -20,7 +20,7 @@ from chat.conversations import lifecycle, model_choice, statements, titles
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.conversations.shared import authors, people
 from chat.models import Attachment, ChatSession, Message, Turn, lease_end
-from chat.rendering import incremental
+from chat.rendering import citations, incremental
 from chat.rendering.cards import Card
 from chat.rendering.messages import rendered
 from oneclaw import pubsub
@@ -244,22 +244,28 @@ def finish_round(turn: Turn, answer: Message, content: list[Block], spends: Spen
     session = lock_held_session(turn)
     if intended := turn.messages.filter(role=Message.Role.TOOL, status=Message.Status.RUNNING).first():
         return intended
-    fields |= {"status": Message.Status.COMPLETE, "finished_at": clock.database_now(), "meta": answer.meta}
-    update_message(answer, spends, **content_columns(content), **fields)
+    fields |= {"status": Message.Status.COMPLETE, "finished_at": clock.database_now()}
+    update_message(answer, spends, **content_columns(content, answer.meta), **ended_meta(answer, content), **fields)
     return append(session, Message.Role.TOOL, turn=turn, parent=answer, status=Message.Status.RUNNING)
 
 
 @transaction.atomic
 def finish_tools(
-    turn: Turn, answer: Message, results: Message, content: list[Block], cards: Mapping[str, Card]
+    turn: Turn,
+    answer: Message,
+    results: Message,
+    content: list[Block],
+    cards: Mapping[str, Card],
+    meta: Mapping[str, Any] | None = None,
 ) -> Message:
-    """Store the results of all calls in `answer`; return the placeholder of the next answer. Raise LeaseLostError."""
+    """Store the results of all calls in `answer`; return the placeholder of the next answer, which has `meta`. Raise
+    LeaseLostError."""
     session = lock_held_session(turn)
     if following := turn.messages.filter(seq__gt=results.seq, status=Message.Status.RUNNING).first():
         return following
     write_results(results, content, cards)
     update_message(answer, **html_columns(answer.content, cards))
-    return placeholder(session, turn, results, {})
+    return placeholder(session, turn, results, dict(meta or {}))
 
 
 def finish_turn(
@@ -276,7 +282,8 @@ def finish_turn(
 ) -> Message:
     """Store the end of a turn, what its model has cost, and what `more_meta` adds to its meta. Raise LeaseLostError."""
     ended = {"status": Turn.Status(status), "error_code": code, "error": error}
-    written = {"status": status, "meta": {**answer.meta, **more_meta()}, **content_columns(content), **fields}
+    meta = {**ended_meta(answer, content)["meta"], **more_meta()}
+    written = {"status": status, "meta": meta, **content_columns(content, answer.meta), **fields}
     if not any(block["type"] == "tool_use" for block in written["content"]):
         _end(turn, answer, ended, written | html_columns(written["content"], {}), spends)
         return answer
@@ -297,11 +304,20 @@ def _end(turn: Turn, answer: Message, ended: dict[str, Any], written: dict[str, 
     raise LeaseLostError
 
 
-def content_columns(content: list[Block]) -> dict[str, Any]:
-    """Return the columns `content` and `text` for the content blocks of an answer."""
+def content_columns(content: list[Block], meta: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the columns `content` and `text` for the content blocks of an answer; its text has no marks of the sources
+    that its `meta` names."""
     content = [replace_unstorable_in_json(block) for block in content]  # type: ignore[misc]
-    text = "\n\n".join(block["text"] for block in content if block["type"] == "text")
-    return {"content": content, "text": text}
+    return {"content": content, "text": citations.plain_text(content, (meta or {}).get(citations.SOURCES_KEY) or {})}
+
+
+def ended_meta(answer: Message, content: list[Block]) -> dict[str, Any]:
+    """Return the column `meta` of an answer that has ended: of the sources that it may cite, those that it cites."""
+    if citations.SOURCES_KEY not in answer.meta:
+        return {"meta": answer.meta}
+    others = {name: value for name, value in answer.meta.items() if name != citations.SOURCES_KEY}
+    cited = citations.cited_of(answer.meta[citations.SOURCES_KEY], content)
+    return {"meta": others | ({citations.SOURCES_KEY: cited} if cited else {})}
 
 
 def html_columns(content: list[Block], cards: Mapping[str, Card]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The registry of extensions, and the tools that they bring."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from uuid import UUID
@@ -8,7 +9,7 @@ from django.utils.safestring import SafeString
 
 from chat.extensions import hook_failures
 from chat.extensions.hooks import Hook, HookValue
-from chat.extensions.types import CallUpdate, Extension, Tool, ToolError, WaitingItems
+from chat.extensions.types import CallUpdate, Extension, Passage, Tool, ToolError, WaitingItems
 from chat.models import ChatSession
 from oneclaw.models import User
 from oneclaw.reasons import Reason
@@ -140,6 +141,19 @@ def tool_sends_whole(name: str) -> bool:
     """Return whether the model is sent long results of the tool `name` whole."""
     tool = _tools().get(name)
     return tool is not None and tool.whole
+
+
+def passages_of_result(name: str, text: str) -> list[Passage]:
+    """Return the passages of a result of the tool `name` that an answer may cite; `text` is as the tool made it."""
+    tool = _tools().get(name)
+    if tool is None or tool.passages is None or not text.startswith("{"):
+        return []
+    try:
+        found = json.loads(text)
+    except ValueError:
+        # A hook has changed it.
+        return []
+    return tool.passages(found) if isinstance(found, dict) else []
 
 
 def tool_is_protected(name: str) -> bool:

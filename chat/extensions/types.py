@@ -40,6 +40,27 @@ class ToolCall:
     user: User
     session: ChatSession
     message_id: int | None = None
+    # The marks of the passages of its result begin with the first number and continue after the second; (0, 0): the
+    # result is not for an answer that cites.
+    marks_after: tuple[int, int] = (0, 0)
+
+    def with_mark(self, letter: str, number: int, result: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the passage `number` of the result, from 1, with the mark by which an answer cites it."""
+        after, before = self.marks_after
+        return {"mark": f"{letter}{after}-{before + number}", **result} if after else dict(result)
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A piece of what the model was sent that an answer may cite, by its `mark` ("m14-2").
+
+    `label` names it for the model, for which the same result must always give the same bytes, and `title` for people.
+    """
+
+    mark: str
+    label: str
+    title: Reason
+    text: str
 
 
 @dataclass(frozen=True)
@@ -114,6 +135,8 @@ class Tool:
     about_memory: bool = False
     # Larger for a tool that reports by itself what is too long.
     input_max_bytes: int = INPUT_MAX_BYTES
+    # Returns the passages of its result, a JSON object, that an answer may cite: those that have a mark. Pure.
+    passages: Callable[[Mapping[str, Any]], list[Passage]] | None = None
     # Whether the model is sent long results whole, up to chat.context.results.WHOLE_MAX_CHARS.
     whole: bool = False
     # Whether its results are never shortened or emptied later, when the window becomes full (chat/compaction/prune.py).
@@ -154,6 +177,8 @@ class ContextItem(TypedDict):
     # By what the app's search found the piece, and how likely it answers the message, from 0 to 1; not rendered.
     found_by: NotRequired[list[str]]
     score: NotRequired[float]
+    # By which an answer cites the piece; only if it may.
+    mark: NotRequired[str]
 
 
 @dataclass(frozen=True)
@@ -192,6 +217,8 @@ class MessageContext:
     # Returns the text of these items. Called for every request that contains the message: the same items must always
     # give the same bytes, or the provider's cache and signatures become invalid.
     render: Callable[[Sequence[ContextItem]], str]
+    # Returns the passages among these items that an answer may cite. Pure.
+    passages: Callable[[Sequence[ContextItem]], list[Passage]] = lambda items: []
 
 
 @dataclass(frozen=True)
@@ -311,6 +338,9 @@ class Extension:
     commands: Mapping[str, ToolCommand] = field(default_factory=dict)
     # The line of the app under each answer that has numbers.
     answer_line: AnswerLine | None = None
+    # Returns the URL of the passage with this mark that an answer cites, for this person: the exact line, moment or
+    # page; "" when there is none that they may see.
+    source_address: Callable[[User, Message, str], str] | None = None
     # Returns what the app sent to the model with this person's message.
     details: Callable[[ChatSession, Message], list[Detail]] | None = None
     # Returns results visible to this person that contain every one of the words (lower case, at least one), best first,

@@ -78,7 +78,7 @@ def counts(space: Space) -> Mapping[str, int]:
         "shared_conversations": shared.count(),
         "private_conversations": there.filter(shared_at=None, last_seq__gt=0, kind="").count(),
         "files": Attachment.objects.filter(session__in=shared).exclude(message=None).count(),
-        "links": SharedLink.objects.live().filter(session__in=shared).count(),
+        "links": SharedLink.objects.live().filter(Q(session__in=shared) | Q(space=space)).count(),
     }
 
 

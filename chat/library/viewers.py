@@ -1,6 +1,8 @@
 """Who can see a conversation, or a file that was sent in one."""
 
-from chat.models import Attachment, ChatSession
+from collections.abc import Iterator
+
+from chat.models import Attachment, ChatSession, SharedLink
 from oneclaw.reasons import Reason
 from oneclaw.spaces.viewers import Ground, Viewer, by_name, viewers, viewers_of_space
 
@@ -18,10 +20,20 @@ def viewers_of_session(session: ChatSession) -> list[Viewer]:
                 )
                 found[viewer.person] = (*found.get(viewer.person, ()), *since)
     everybody = [Viewer(person, grounds) for person, grounds in found.items()]
-    links = list(session.shared_links.live().order_by("created_at"))
-    if links:
-        everybody.append(Viewer(None, (Ground(Reason("viewer.link", {"number": len(links)}), links[0].created_at),)))
+    everybody += [Viewer(None, (ground,)) for ground in grounds_of_links(session)]
     return by_name(everybody)
+
+
+def grounds_of_links(session: ChatSession) -> Iterator[Ground]:
+    """Yield one ground for all links to copies of the conversation that the same people may open."""
+    links = session.shared_links.live().select_related("space").order_by("space__name", "created_at")
+    same: dict[tuple[str, str], list[SharedLink]] = {}
+    for link in links.defer("snapshot"):
+        same.setdefault((link.scope, link.space.name if link.space else ""), []).append(link)
+    for (scope, space), found in same.items():
+        code = "viewer.link" if scope == SharedLink.Scope.EVERYBODY else f"viewer.link_{scope}"
+        params = {"number": len(found)} | ({"space": space} if space else {})
+        yield Ground(Reason(code, params), found[0].created_at)
 
 
 @viewers.register

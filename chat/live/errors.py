@@ -7,6 +7,7 @@ from chat.conversations import branches, lifecycle, model_choice, transcript
 from chat.conversations.shared import queue
 from chat.routes import identities
 from chat.turns import retry
+from chat.turns.admission import MaintenanceError
 from chat.turns.slots import TooManyTurnsError
 from oneclaw.llm import BudgetUsedUpError
 from oneclaw.text import InvalidTextError, StrOrPromise
@@ -37,19 +38,24 @@ CODES: dict[type[Exception], tuple[str, StrOrPromise]] = {
     TooManyTurnsError: ("too_many_turns", TooManyTurnsError.wording),
     transcript.SessionBusyError: ("busy", transcript.SessionBusyError.wording),
 }
-# The exceptions that `described` has a code and a sentence for.
-CLIENT_ERRORS: tuple[type[Exception], ...] = (
+# The exceptions that have a code and a sentence themselves.
+WITH_SENTENCE = (
     InvalidTextError,
     model_choice.NotOfferedError,
     BudgetUsedUpError,
     TooManyRequestsError,
+    MaintenanceError,
+)
+# The exceptions that `described` has a code and a sentence for.
+CLIENT_ERRORS: tuple[type[Exception], ...] = (
+    *WITH_SENTENCE,
     *CODES,
 )
 
 
 def code_and_sentence(error: Exception) -> tuple[str, str]:
     """Return the protocol error code and the sentence, in the active language, of `error`, one of CLIENT_ERRORS."""
-    if isinstance(error, InvalidTextError | model_choice.NotOfferedError | BudgetUsedUpError | TooManyRequestsError):
+    if isinstance(error, WITH_SENTENCE):
         return error.code, error.sentence
     code, sentence = next(known for kind, known in CODES.items() if isinstance(error, kind))
     return code, str(sentence)
@@ -57,4 +63,4 @@ def code_and_sentence(error: Exception) -> tuple[str, str]:
 
 def retry_after(error: Exception) -> float | None:
     """Return the seconds after which the same request may succeed; None when nothing says so."""
-    return error.retry_after if isinstance(error, BudgetUsedUpError | TooManyRequestsError) else None
+    return error.retry_after if isinstance(error, BudgetUsedUpError | TooManyRequestsError | MaintenanceError) else None

@@ -1,5 +1,6 @@
 """Conversations with their folders and messages."""
 
+import datetime as dt
 import uuid
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -132,6 +133,9 @@ class ChatSession(models.Model):
     last_seq = models.PositiveBigIntegerField(default=0)
     # In a fork, the messages up to this number are copies.
     copied_seq = models.PositiveBigIntegerField(default=0)
+    # Of a copy of a shared link: who shared it, when, and with which title, {"name", "at", "title"}. The
+    # title and the copied messages are their words.
+    copied_from = models.JSONField(null=True, blank=True)
     # The newest message that its owner has seen on a page.
     read_seq = models.PositiveBigIntegerField(default=0)
     # What stands before the messages in every request; None until the first one.
@@ -220,6 +224,11 @@ class ChatSession(models.Model):
     def is_read_only(self) -> bool:
         """Return whether its owner cannot write in it: only a program begins and goes on with it."""
         return self.kind != self.Kind.CONVERSATION
+
+    @property
+    def copied_at(self) -> dt.datetime | None:
+        """Return when the link was shared that it is a copy of; None when it is no copy of one."""
+        return dt.datetime.fromisoformat(self.copied_from["at"]) if self.copied_from else None
 
     @property
     def context(self) -> dict[str, Any]:
@@ -314,9 +323,10 @@ class Message(models.Model):
     # text or a Reason as JSON; "context", the items that extensions added, and "hook_text", the text that hooks added
     # (chat/context/per_message.py); "sent", what of it was sent first (chat/context/view.py); "continued", whether an
     # answer continues one that was cut off; "by", who wrote a message of the role user if not the person: "session",
-    # another conversation, "schedule", a scheduled turn, or "member"; "from", which member wrote it in a shared
-    # conversation (chat/conversations/shared/marks.py); "origin", the id of that conversation, and "hops", how many
-    # conversations it has passed since a person's message; "answer_lines", the numbers of the lines under an answer.
+    # another conversation, "schedule", a scheduled turn, "member", or "copy", another person whose link was copied;
+    # "from", which member wrote it in a shared conversation (chat/conversations/shared/marks.py); "origin", the id of
+    # that conversation, and "hops", how many conversations it has passed since a person's message; "answer_lines", the
+    # numbers of the lines under an answer.
     meta = models.JSONField(default=dict)
     # The words of the text blocks, for search and lists.
     text = models.TextField(blank=True)

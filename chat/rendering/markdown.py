@@ -15,7 +15,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from chat.rendering import footnotes, formulas
+from chat.rendering import citations, footnotes, formulas
 from chat.rendering.block_parts import parts_of
 from chat.rendering.highlighting import CLASSES, highlighted
 
@@ -339,6 +339,7 @@ def _parser() -> MarkdownIt:
     parser.inline.ruler.before("text", "in_time", _in_time)
     formulas.add_to(parser)
     footnotes.add_to(parser)
+    citations.add_to(parser)
     parser.inline.ruler.push("address", _address)
     parser.core.ruler.after("block", "few_definitions", _few_definitions)
     parser.core.ruler.at("inline", _inline)
@@ -362,6 +363,7 @@ ATTRIBUTES: Mapping[str, set[str]] = {
     "pre": {"data-language"},
     "div": {"data-note"},
     "sup": {"data-note"},
+    "span": {"data-cite"},
 }
 # The one kind of address without a host that stays: a conversation.
 OWN_ADDRESS = re.compile(r"/c/[0-9a-f-]{36}")
@@ -370,7 +372,7 @@ CLEANER = nh3.Cleaner(
     tags=TAGS,
     attributes={name: set(allowed) for name, allowed in ATTRIBUTES.items()},
     allowed_classes={
-        "span": CLASSES | {"task", "math", "math--display", "note__number"},
+        "span": CLASSES | {"task", "math", "math--display", "note__number", "cite"},
         "sup": {"note-ref"},
         "pre": {"code", "plain"},
         "div": {"wide", "math", "math--display", "note"},

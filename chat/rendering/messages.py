@@ -15,7 +15,7 @@ from django.utils.translation import get_language, gettext
 
 from chat import extensions
 from chat.models import Message, Version
-from chat.rendering import incremental
+from chat.rendering import citations, incremental
 from chat.rendering.cards import RUNNING_CARD, Card
 from oneclaw.reasons import Reason
 from oneclaw.text import file_size
@@ -146,10 +146,15 @@ def has_ending(message: Message) -> bool:
 def answer_html(message: Message, results: Mapping[str, Card]) -> SafeString:
     """Return the display blocks of an answer, from Message.html where that is current and in the reader's language."""
     if message.hides_memory:
-        return others_may_read(message, results)
-    if message.html_version == incremental.HTML_VERSION and is_in_language(message.html):
-        return with_fresh_cards(message, results)
-    return rendered(message.content, results)
+        html = others_may_read(message, results)
+    elif message.html_version == incremental.HTML_VERSION and is_in_language(message.html):
+        html = with_fresh_cards(message, results)
+    else:
+        html = rendered(message.content, results)
+    sources = message.meta.get(citations.SOURCES_KEY)
+    # What came from its owner's memory before the conversation was shared is not named to others.
+    marks = citations.Marks(sources or {}, None if message.hides_memory else message.pk)
+    return mark_safe(marks.numbered(html)) if sources else html  # noqa: S308 - escaped
 
 
 def is_in_language(html: str) -> bool:
@@ -180,7 +185,7 @@ def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, Card], 
     With `to_keep` the card of a failed call is an empty slot, which `with_news` fills.
     """
     blocks: list[str] = []
-    for block in content:
+    for block in citations.marked_texts(content):
         if block["type"] == "text":
             blocks += incremental.blocks(block["text"])  # sanitised there
         elif block["type"] == "thinking":

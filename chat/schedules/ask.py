@@ -21,6 +21,7 @@ from chat.conversations.payers import payer_of_answers
 from chat.extensions import ToolError
 from chat.models import Agent, Beat, ChatSession, Head, Message, Schedule, Turn, default_agent
 from chat.rendering.cards import Card
+from chat.rendering.citations import REFERENCE_AND_SPACE
 from chat.schedules import head as heads
 from chat.schedules.head import BeatContext
 from chat.schedules.quiet import Answer, answer_of_call, answer_of_text
@@ -220,4 +221,5 @@ def _result(use: llm.Block, text: str, *, is_error: bool) -> llm.Block:
 
 
 def _text_of(content: Sequence[llm.Block]) -> str:
-    return "\n\n".join(block["text"] for block in content if block["type"] == "text")
+    # What it tells stands in a message of its own, whose sources are not there.
+    return REFERENCE_AND_SPACE.sub("", "\n\n".join(block["text"] for block in content if block["type"] == "text"))

@@ -1,18 +1,16 @@
 """Downloads of conversations, sent while they are written."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.http import content_disposition_header
 
 from chat.models import ChatSession
 from chat.transfer import export
-from oneclaw.threads import in_database
+from oneclaw.leaving.zipping import streamed
 
 WRITERS = {"md": export.as_markdown, "json": export.as_json}
 TYPES = {"md": "text/markdown; charset=utf-8", "json": "application/json", "zip": "application/zip"}
-# Bytes that are sent at once, about.
-CHUNK_BYTES = 64 * 1024
 
 
 def download_of(session: ChatSession, kind: str) -> HttpResponse | StreamingHttpResponse:
@@ -27,20 +25,3 @@ def download(pieces: Iterator[bytes], name: str, kind: str) -> HttpResponse | St
     response["X-Content-Type-Options"] = "nosniff"
     response["Cache-Control"] = "private, no-store"
     return response
-
-
-async def streamed(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield `pieces`, each made in the database thread, and only when the browser has taken those before it."""
-    while part := await in_database(next_chunk, pieces):
-        yield part
-
-
-def next_chunk(pieces: Iterator[bytes]) -> bytes:
-    """Return the next pieces together; b"" at the end."""
-    parts, size = [], 0
-    for piece in pieces:
-        parts.append(piece)
-        size += len(piece)
-        if size >= CHUNK_BYTES:
-            break
-    return b"".join(parts)

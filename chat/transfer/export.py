@@ -13,6 +13,8 @@ from django.utils import timezone, translation
 from chat import extensions
 from chat.conversations.shared import marks
 from chat.models import ChatSession, Message
+from chat.rendering import citations
+from chat.transfer import link_copies
 from chat.transfer.importing.own import FORMAT, VERSION
 from oneclaw.reasons import Reason
 
@@ -30,7 +32,7 @@ Pieces = Iterator[str]
 
 def paged(messages: QuerySet[Message]) -> Iterator[Message]:
     """Yield the messages in order, each page of them from its own query."""
-    listed, after = messages.select_related("turn", "parent").order_by("seq"), 0
+    listed, after = messages.select_related("turn", "parent", "rating").order_by("seq"), 0
     listed = marks.with_shared(listed)
     while found := list(listed.filter(seq__gt=after)[:PIECE_MESSAGES]):
         marks.mark(found)
@@ -41,10 +43,19 @@ def paged(messages: QuerySet[Message]) -> Iterator[Message]:
 def for_readers(message: Message) -> Message:
     """Return `message` as everybody who sees it may read it: without what came from a memory before it was shared."""
     if message.hides_memory:
-        message.content = [block for block in message.content if not is_hidden(block)]
+        sources = message.meta.get(citations.SOURCES_KEY) or {}
+        message.content = [uncited(block, sources) for block in message.content if not is_hidden(block)]
         calls, cards = {use["id"] for use in message.tool_uses()}, message.meta.get("cards", {})
-        message.meta = {**message.meta, "cards": {id: card for id, card in cards.items() if id in calls}}
+        shown_cards = {id: card for id, card in cards.items() if id in calls}
+        message.meta = {**message.meta, "cards": shown_cards, citations.SOURCES_KEY: {}}
     return message
+
+
+def uncited(block: dict[str, Any], sources: citations.Sources) -> dict[str, Any]:
+    """Return a block without what it cites of a memory."""
+    if block["type"] != "text":
+        return block
+    return {"type": "text", "text": citations.without_marks(block["text"], sources)}
 
 
 def is_hidden(block: dict[str, Any]) -> bool:
@@ -54,8 +65,9 @@ def is_hidden(block: dict[str, Any]) -> bool:
     return block["type"] in ("thinking", "redacted_thinking", "tool_result", "compaction")
 
 
-def as_json(session: ChatSession) -> Pieces:
-    """Yield the JSON of a conversation: all branches, statuses and tool calls, without the context from memory."""
+def as_json(session: ChatSession, *, with_file_ids: bool = False) -> Pieces:
+    """Yield the JSON of a conversation: all branches, statuses, ratings and tool calls, without the context from
+    memory. `with_file_ids`: files keep their ids, because the archive of an account has the files too."""
     head = {
         "format": FORMAT,
         "version": VERSION,
@@ -67,18 +79,19 @@ def as_json(session: ChatSession) -> Pieces:
         "agent": session.agent.name,
         "folder": session.folder.name if session.folder and not session.is_shared else None,
         "archived": session.archived_at is not None and not session.is_shared,
+        "pinned": session.pinned_at is not None and not session.is_shared,
         "created_at": written(session.created_at),
         "active_at": written(session.active_at),
     }
     yield json.dumps(head, ensure_ascii=False, indent=1)[: -len("\n}")] + ',\n "messages": ['
     separator = "\n"
     for message in paged(session.messages.all()):
-        yield separator + json.dumps(message_of(message), ensure_ascii=False)
+        yield separator + json.dumps(message_of(message, with_file_ids), ensure_ascii=False)
         separator = ",\n"
     yield "\n]}\n"
 
 
-def message_of(message: Message) -> dict[str, Any]:
+def message_of(message: Message, with_file_ids: bool = False) -> dict[str, Any]:
     """Return one message as docs/export.md describes it. Empty values are left out."""
     exported: dict[str, Any] = {
         "seq": message.seq,
@@ -87,7 +100,7 @@ def message_of(message: Message) -> dict[str, Any]:
         "role": message.role,
         "status": message.status,
         "created_at": written(message.created_at),
-        "content": [block_of(block) for block in message.content],
+        "content": message.content if with_file_ids else [block_of(block) for block in message.content],
     }
     if message.shown_author:
         exported["author"] = message.shown_author.name
@@ -98,6 +111,8 @@ def message_of(message: Message) -> dict[str, Any]:
     for name in ("model", "stop_reason", "usage"):
         if value := getattr(message, name):
             exported[name] = value
+    if rating := getattr(message, "rating", None):
+        exported["rating"] = {"good": rating.is_good, "reason": rating.reason}
     if message.status == Message.Status.FAILED and message.turn:
         reason = message.turn.error
         exported["error"] = {"code": message.turn.error_code, "text": reason.in_english if reason else ""}
@@ -159,14 +174,22 @@ def section(message: Message, session: ChatSession, cards: dict[str, Any]) -> st
     is_relayed = by_person and not message.is_by_person
     if is_relayed:
         name = "Another conversation" if message.origin_id else "By itself"
+        if message.meta["by"] == link_copies.BY_COPY:
+            name = "Another person"
     parts = [f"\n## {name}, {session.owner.local(message.created_at):%Y-%m-%d %H:%M}\n"]
-    for block in [{"type": "text", "text": message.text}] if is_relayed else message.content:
+    marks = citations.Marks(message.meta.get(citations.SOURCES_KEY) or {}, None)
+    content = [{"type": "text", "text": message.text}] if is_relayed else message.content
+    for block in content if by_person else citations.marked_texts(content):
         if block["type"] == "text":
-            parts.append(f"\n{block['text']}\n")
+            parts.append(f"\n{block['text'] if by_person else marks.as_footnotes(block['text'], message.seq)}\n")
         elif block["type"] == "attachment":
             parts.append(f"\n*Attached: {one_line(block.get('name', ''))}*\n")
         elif block["type"] == "tool_use":
-            parts.append(f"\n{tool_line(block, cards.get(block['id'], {}))}\n")
+            parts.append(f"\n{tool_line(dict(block), cards.get(block['id'], {}))}\n")
+    with translation.override("en"):
+        notes = [f"[^{message.seq}-{number}]: {one_line(title)}\n" for number, title in marks.titles.items()]
+    if notes:
+        parts.append("\n" + "".join(notes))
     if not by_person and message.status != Message.Status.COMPLETE:
         reason = message.turn.error if message.turn else None
         error = reason.in_english if reason else ""

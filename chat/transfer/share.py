@@ -1,7 +1,7 @@
 """Share a conversation by a link: a copy as it was at that moment, without content from memory.
 
 link, token = share(session, "week")       # the token is returned once; only its hash is stored
-find(token)                                # what the page shows; None for an invalid link
+find(token, person)                        # what the page shows them; None for an invalid link
 """
 
 import datetime as dt
@@ -15,11 +15,12 @@ from django.utils.translation import gettext_lazy as _
 
 from chat import extensions
 from chat.context import per_message
+from chat.conversations.model_choice import open_spaces
 from chat.models import ChatSession, Message, SharedLink, SharedLinkQuerySet
-from chat.rendering import incremental
+from chat.rendering import citations, incremental
 from chat.rendering.messages import with_code_buttons
 from oneclaw.audit.record import record
-from oneclaw.models import AuditKind, User
+from oneclaw.models import AuditKind, Space, User
 from oneclaw.people.keys import hashed
 from oneclaw.text import UserFacingError
 
@@ -52,32 +53,65 @@ class TooManyLinksError(UserFacingError):
     wording = _("You have reached the maximum number of shared links. Revoke one first.")
 
 
-def share(session: ChatSession, period: str) -> tuple[SharedLink, str]:
-    """Create a link to the conversation as it is shown now; return the link and its token. `period` is one of PERIODS.
-    Raise NotShareable or TooMany."""
+class NoSuchSpaceError(UserFacingError):
+    """The person is no member of the space whose members are to open the link."""
+
+    wording = _("Choose one of your spaces.")
+
+
+def share(
+    session: ChatSession, period: str, scope: str = SharedLink.Scope.EVERYBODY, space_id: int | None = None
+) -> tuple[SharedLink, str]:
+    """Create a link to the conversation as it is shown now; return the link and its token.
+
+    `period` is one of PERIODS; `scope` says who may open it, of SPACE the members of the space `space_id`. Raise
+    NotShareableError, TooManyLinksError or NoSuchSpaceError.
+    """
     lasts = PERIODS[period]
     shown = [] if session.mode == ChatSession.Mode.TEMPORARY else snapshot(session)
     if not shown:
         raise NotShareableError
     if SharedLink.objects.visible_to(session.owner).count() >= MAX_LINKS:
         raise TooManyLinksError
+    space = space_of(session.owner, scope, space_id)
     token, now = secrets.token_urlsafe(TOKEN_BYTES), timezone.now()
     with transaction.atomic():
         link = SharedLink.objects.create(
             session=session,
             token_hash=hashed(token),
+            scope=scope,
+            space=space,
             title=session.name,
             snapshot=shown,
             created_at=now,
             expires_at=now + lasts if lasts else None,
         )
-        record(AuditKind.SHARED, actor=session.owner, session=str(session.pk), link=link.pk, period=period)
+        details: dict[str, Any] = {"session": str(session.pk), "link": link.pk, "period": period, "scope": scope}
+        record(AuditKind.SHARED, actor=session.owner, space=space, **details)
     return link, token
 
 
-def find(token: str) -> SharedLink | None:
-    """Return the valid link with this token; None alike for an unknown, expired or revoked one."""
-    return SharedLink.objects.live().filter(token_hash=hashed(token)).first()
+def space_of(user: User, scope: str, space_id: int | None) -> Space | None:
+    """Return the space whose members a link of `scope` is for, one of the shared spaces of `user`; None for another
+    scope. Raise NoSuchSpaceError."""
+    if scope != SharedLink.Scope.SPACE:
+        return None
+    space = open_spaces(user).filter(pk=space_id or 0).first()
+    if space is None:
+        raise NoSuchSpaceError
+    return space
+
+
+def find(token: str, person: User | None = None) -> SharedLink | None:
+    """Return the link with this token that `person` may open; None alike for an unknown, expired or revoked one, and
+    for one that is for others."""
+    return SharedLink.objects.open_to(person).filter(token_hash=hashed(token)).first()
+
+
+def needs_sign_in(token: str) -> bool:
+    """Return whether the link with this token is for people who are signed in."""
+    narrow = SharedLink.objects.live().exclude(scope=SharedLink.Scope.EVERYBODY)
+    return narrow.filter(token_hash=hashed(token)).exists()
 
 
 def shown(link: SharedLink) -> list[dict[str, Any]]:
@@ -89,38 +123,59 @@ def with_buttons(part: Part) -> Part:
     return part | {"html": with_code_buttons(part["html"])} if "html" in part else part
 
 
+def with_open_spaces(user: User, links: SharedLinkQuerySet) -> list[SharedLink]:
+    """Return `links` of `user`, which keep their spaces only where `user` still has a role."""
+    found = list(links)
+    spaces = {link.space_id for link in found if link.space_id is not None}
+    seen = set(Space.objects.visible_to(user).filter(pk__in=spaces).values_list("pk", flat=True)) if spaces else set()
+    for link in found:
+        if link.space_id not in seen:
+            link.space = None
+    return found
+
+
 @transaction.atomic
 def revoke(user: User, links: SharedLinkQuerySet) -> int:
     """Delete links of `user` with their copies; return how many there were."""
-    for link_id in links.values_list("pk", flat=True):
-        record(AuditKind.SHARE_ENDED, actor=user, link=link_id)
+    for link in links.select_related("space").defer("snapshot"):
+        record(AuditKind.SHARE_ENDED, actor=user, space=link.space, link=link.pk, scope=link.scope)
     return links.delete()[0]
 
 
 def snapshot(session: ChatSession) -> list[dict[str, Any]]:
     """Return the shown and finished messages as parts: {"text"} of a person, {"html"} of an answer, {"left_out"} for
-    what is not shown to others."""
+    what is not shown to others; and under "markdown" their text."""
     copied: list[dict[str, Any]] = []
     for message in session.messages.shown().finished().said():
-        parts = parts_of(message)
+        parts, markdown = parts_of(message), markdown_of(message)
         if not parts:
             continue
         if copied and copied[-1]["role"] == message.role == Message.Role.ASSISTANT:
             # An answer in several steps is one.
             copied[-1]["parts"] = without_repetition([*copied[-1]["parts"], *parts])
+            copied[-1]["markdown"] = "\n\n".join(filter(None, [copied[-1]["markdown"], markdown]))
         else:
-            copied.append({"role": message.role, "parts": without_repetition(parts)})
+            copied.append({"role": message.role, "parts": without_repetition(parts), "markdown": markdown})
     return copied
+
+
+def markdown_of(message: Message) -> str:
+    """Return the text of a message, of which `parts_of` shows all."""
+    if message.role == Message.Role.USER and not message.is_by_person:
+        return message.text
+    return "\n\n".join(block["text"] for block in message.content if block["type"] == "text")
 
 
 def parts_of(message: Message) -> list[Part]:
     """Return the parts of a message. Only known kinds of blocks are copied: thoughts and future kinds are not."""
     parts: list[Part] = []
-    for block in message.content:
+    # Numbers without links: what is cited is not shown to others.
+    marks = citations.Marks(message.meta.get(citations.SOURCES_KEY) or {}, None)
+    for block in citations.marked_texts(message.content):
         if block["type"] == "text" and message.role == Message.Role.USER:
             parts.append({"text": block["text"] if message.is_by_person else message.text})
         elif block["type"] == "text":
-            parts += [{"html": html} for html in incremental.blocks(block["text"])]  # sanitised there
+            parts += [{"html": marks.numbered(html)} for html in incremental.blocks(block["text"])]  # sanitised there
         elif block["type"] == "tool_use":
             parts.append({"left_out": MEMORY if extensions.is_about_memory(block["name"]) else TOOL})
         elif block["type"] == "attachment":

@@ -9,20 +9,42 @@ from typing import ParamSpec, TypeVar
 from uuid import UUID
 
 from django.db.models import F
+from django.utils.translation import gettext as _
 
 from chat.context.tokens import tokens_after
 from chat.models import ChatSession, Message, SubTask, Turn
 from chat.turns.slots import TooManyTurnsError, turn_slots
-from oneclaw import llm, pubsub
+from oneclaw import llm, pubsub, runtime_settings
 from oneclaw.llm.budgets import refuse
 from oneclaw.models import User
 from oneclaw.reasons import Reason
 from oneclaw.spend import budgets
+from oneclaw.text import UserFacingError
 from oneclaw.threads import in_database
 from oneclaw.web.rate_limit import TooManyRequestsError, messages
 
+# Seconds after which a program may ask whether the maintenance has ended.
+MAINTENANCE_RETRY_SECONDS = 120
+
+
+class MaintenanceError(UserFacingError):
+    """Only owners may send messages for now; the sentence is theirs."""
+
+    code = "maintenance"
+    retry_after = MAINTENANCE_RETRY_SECONDS
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+    @property
+    def sentence(self) -> str:
+        """Return what an owner has written: why, and when it ends."""
+        return f"{_('Maintenance')}: {self.text}"
+
+
 # What may be tried again later; each has a `sentence`.
-NOT_NOW_ERRORS = (TooManyTurnsError, TooManyRequestsError, llm.BudgetUsedUpError)
+NOT_NOW_ERRORS = (TooManyTurnsError, TooManyRequestsError, llm.BudgetUsedUpError, MaintenanceError)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -41,8 +63,11 @@ async def admit(user: User, client_id: UUID | None) -> None:
 def within_budgets(user: User, client_id: UUID | None, store: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Return what `store` returns, unless a budget of `user` is used up; tell them once when most of one is. Sync.
 
-    Raise BudgetUsedUpError.
+    Raise BudgetUsedUpError, or MaintenanceError unless an owner writes.
     """
+    maintenance = runtime_settings.value("maintenance")
+    if maintenance and not user.is_superuser and not _is_stored(user, client_id):
+        raise MaintenanceError(maintenance)
     states = budgets.states_of(user)
     try:
         refuse(user, states)

@@ -4,6 +4,7 @@ import uuid
 from typing import Any
 
 from chat.models import Message
+from chat.rendering import citations
 from chat.rendering.cards import RUNNING_CARD
 from chat.rendering.incremental import GrowingText
 from chat.rendering.messages import card_html, thinking_html, with_code_buttons
@@ -57,20 +58,37 @@ class GrowingAnswer:
         self._open: dict[int, Block] = {}
         self._texts: list[GrowingText | GrowingThinking | str] = []
         self._growing: dict[int, GrowingText | GrowingThinking] = {}
+        # The end of a growing text that may become a mark, which is shown when that is known.
+        self._held: dict[int, str] = {}
+        self._marks: citations.Marks | None = None
+
+    @property
+    def _sources(self) -> citations.Sources:
+        """Return the passages that the answer may cite."""
+        return self.message.meta.get(citations.SOURCES_KEY) or {}
 
     @property
     def text(self) -> str:
         """Return the text of the answer so far, without thinking."""
-        return "\n\n".join(block["text"] for block in self.content if block["type"] == "text")
+        return citations.plain_text(self.content, self._sources)
 
     def start(self, index: int, block: Block) -> None:
         """Begin block `index` of the API's answer. A tool call is added only by `finish`."""
         if (kind := block["type"]) in GROWING:
             # A thinking block gets its signature in `finish`.
             self._open[index] = {"type": "text", "text": ""} if kind == "text" else {"type": "thinking", "thinking": ""}
+            is_continued = kind == "text" and self._continues_text()
             self.content.append(self._open[index])
+            if is_continued:
+                self._growing[index] = self._texts[-1]  # type: ignore[assignment]
+                return
             self._growing[index] = GROWING[kind]()
             self._texts.append(self._growing[index])
+
+    def _continues_text(self) -> bool:
+        """Return whether a text that begins now is read as one with the block before it: a model that cites splits what
+        it says by what it rests on."""
+        return bool(self._sources and self.content) and self.content[-1]["type"] == "text"
 
     def add_text(self, index: int, text: str) -> None:
         """Add `text` to block `index`, which is begun if needed."""
@@ -81,8 +99,18 @@ class GrowingAnswer:
             block["text"] += text
         else:
             block["thinking"] += text
-        self._growing[index].append(text)
+        self._show(index, text)
         self.revision += 1
+
+    def _show(self, index: int, text: str) -> None:
+        """Show `text` at the end of block `index`, but hold back what may become a mark, so that none jumps."""
+        if self._sources and self._open[index]["type"] == "text":
+            text = self._held.pop(index, "") + text
+            begun = citations.BEGUN.search(text, max(0, len(text) - citations.BEGUN_MAX_CHARS))
+            if begun and begun[0]:
+                self._held[index], text = begun[0], text[: begun.start()]
+        if text:
+            self._growing[index].append(text)
 
     def with_own_id(self, block: Block) -> Block:
         """Return the tool_use block with an id that no other call of this answer has.
@@ -101,11 +129,29 @@ class GrowingAnswer:
             if kind == "thinking":
                 self._open[index].update(block)
                 self.revision += 1
+            elif kind == "text":
+                self._finish_text(index, block)
             return
         self.content.append(block)
         self.revision += 1
         if block["type"] == "tool_use":
             self._texts.append(card_html(block, RUNNING_CARD))
+
+    def _finish_text(self, index: int, block: Block) -> None:
+        """Keep what a text cites as the API said it, and show its marks and what was held back."""
+        if block.get("citations"):
+            self._open[index]["citations"] = block["citations"]
+        held = citations.with_marks(self._held.pop(index, ""), citations.cited_sources(block))
+        if held:
+            self._growing[index].append(held)
+            self.revision += 1
+
+    def _numbered(self, html: str) -> str:
+        """Return the HTML of a text with its code furnished and its marks numbered."""
+        if self._marks is None and self._sources:
+            self._marks = citations.Marks(self._sources, self.message.pk)
+        html = with_code_buttons(html)
+        return self._marks.numbered(html) if self._marks else html
 
     def changes(self) -> list[tuple[int, str]]:
         """Return (display index, HTML) of every block of text that changed since the last call."""
@@ -114,7 +160,7 @@ class GrowingAnswer:
             if isinstance(part, str):
                 first += 1
                 continue
-            changed += [(first + index, with_code_buttons(html)) for index, html in part.changes()]
+            changed += [(first + index, self._numbered(html)) for index, html in part.changes()]
             if part is not self._texts[-1]:
                 # Not for the last part: blocks() would render what changes() postpones.
                 first += len(part.blocks())
@@ -124,7 +170,7 @@ class GrowingAnswer:
         """Return every display block's HTML, in order."""
         blocks: list[str] = []
         for part in self._texts:
-            blocks += [part] if isinstance(part, str) else map(with_code_buttons, part.blocks())
+            blocks += [part] if isinstance(part, str) else map(self._numbered, part.blocks())
         return blocks
 
 

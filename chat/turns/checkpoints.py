@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import Error, connection, transaction
 
 from chat.conversations.transcript import change_hint, content_columns
-from chat.models import Turn
+from chat.models import Message, Turn
 from chat.turns.answer import GrowingAnswer
 from oneclaw import pubsub
 from oneclaw.llm import Block
@@ -77,7 +77,7 @@ class Checkpoints:
         leases = [(turn.turn.pk, turn.turn.holder) for turn in running]
         grown = [(turn, turn.answer, turn.answer.revision) for turn in running]
         grown = [(turn, answer, revision) for turn, answer, revision in grown if revision != answer.saved_revision]
-        texts = [(turn.turn, answer.message.pk, answer.content) for turn, answer, _ in grown]
+        texts = [(turn.turn, answer.message, answer.content) for turn, answer, _ in grown]
         held = await in_reserved_thread(save_rows, leases, texts)
         for _, answer, revision in grown:
             answer.saved_revision = revision
@@ -94,17 +94,21 @@ def log_failure(task: "asyncio.Task[None]") -> None:
         logger.error("Growing answers are not saved any more.", exc_info=error)
 
 
-def save_rows(leases: list[tuple[int, UUID]], texts: list[tuple[Turn, int, list[Block]]]) -> dict[int, bool]:
+def save_rows(leases: list[tuple[int, UUID]], texts: list[tuple[Turn, Message, list[Block]]]) -> dict[int, bool]:
     """Renew the leases and save the texts; return {turn id: whether a stop was requested} of turns still held.
 
-    `leases` are (turn id, holder), `texts` (turn, message id, content blocks).
+    `leases` are (turn id, holder), `texts` (turn, answer, content blocks).
     """
     # First, and in its own transaction: a faulty text must not keep the leases from being renewed.
     with connection.cursor() as cursor:
         cursor.execute(RENEW, [settings.LEASE_SECONDS, [pk for pk, _ in leases], [holder for _, holder in leases]])
         held = dict(cursor.fetchall())
     with transaction.atomic(), connection.cursor() as cursor:
-        kept = [(turn, message, content_columns(content)) for turn, message, content in texts if turn.pk in held]
+        kept = [
+            (turn, message.pk, content_columns(content, message.meta))
+            for turn, message, content in texts
+            if turn.pk in held
+        ]
         if kept:
             contents = [json.dumps(fields["content"]) for _, _, fields in kept]
             words = [fields["text"] for _, _, fields in kept]

@@ -18,8 +18,6 @@ from chat import extensions
 from chat.compaction import room
 from chat.context.notices import ANSWER_NOW
 from chat.context.prompt import answer_meta, build_request, upstream_meta, withhold_earlier_thinking
-from chat.context.results import shares_of
-from chat.context.view import META_KEY
 from chat.conversations import transcript
 from chat.conversations.payers import payer_of_answers
 from chat.extensions import BeforeAgentStart, FinishedCall, TurnFinished
@@ -32,6 +30,7 @@ from chat.turns.checkpoints import checkpoints
 from chat.turns.listener import TurnListener
 from chat.turns.persist import persist
 from chat.turns.slots import turn_slots
+from chat.turns.sources import TurnSources
 from chat.turns.tools import WaitingCall, call_tool
 from chat.turns.waiting_calls import BegunCall
 from oneclaw import llm
@@ -72,7 +71,7 @@ class RunningTurn:
         self._deadline = 0.0  # by the event loop's clock: when the model has had its time
         # Whether it was checked, before the first request, that the conversation fits into the model's window.
         self._has_room = False
-        self._offered: frozenset[str] = frozenset()  # the names of the tools in the last request
+        self._sources = TurnSources()
         # The model that hooks chose for this turn, "" for that of the conversation; None before they were asked.
         self._model: str | None = None
         # The finished tool calls, and what the answer said with them.
@@ -275,8 +274,7 @@ class RunningTurn:
         self._has_asked = True
         if self._model:
             request = replace(request, model=self._model)
-        self._offered = frozenset(tool["name"] for tool in request.tools)
-        self.answer.message.meta |= answer_meta(request, self.turn)
+        self.answer.message.meta |= answer_meta(request, self.turn) | self._sources.asked(self.turn, request)
         return llm.stream(request, self._spending)
 
     async def _request(self) -> llm.Request:
@@ -318,9 +316,9 @@ class RunningTurn:
             await self._await_calls(answer, results, waiting, found, cards)
         self._calls += [answer_lines.finished_call(use, found[use["id"]], cards[use["id"]]) for use in uses]
         content = [*(found[use["id"]] for use in uses), *notices]
-        if shares := shares_of(content, uses, self._offered):
-            results.meta = {META_KEY: {"results": shares}}
-        following = await persist(transcript.finish_tools, self.turn, answer, results, content, cards)
+        self._sources.found(uses, found, results)
+        meta = self._sources.meta
+        following = await persist(transcript.finish_tools, self.turn, answer, results, content, cards, meta)
         following.version = answer.version
         self.answer = GrowingAnswer(following)
         self.listener.round_finished(answer, cards, following)

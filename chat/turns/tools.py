@@ -31,6 +31,8 @@ logger = logging.getLogger(__name__)
 RESULT_SHOWN_MAX_CHARS = 4_000
 # How much of one value in it.
 FIELD_SHOWN_MAX_CHARS = 1_000
+# Marks that one call may give to passages of its result.
+MARKS_OF_CALL = 100
 # How long a call may wait for a row lock; a write takes milliseconds.
 LOCK_WAIT_SECONDS = 5
 
@@ -102,7 +104,8 @@ def card_of(use: Block, result: ToolResult, text: str, started: float) -> Card:
         "undo": result.undo,
         "made": result.made,
         "result": text[:RESULT_SHOWN_MAX_CHARS],
-        "fields": readable_fields(text),
+        # The mark of a passage is for the model.
+        "fields": {name: value for name, value in readable_fields(text).items() if name != "mark"},
         "seconds": round(time.monotonic() - started, 3),
     }
     if result.addresses:
@@ -140,7 +143,15 @@ def run(session: ChatSession, answer: Message, use: Block, broken: str) -> ToolR
     if broken:
         raise ToolError("validation_error", broken, Reason("call.arguments_broken"))
     validate(tool, use["input"])
-    asked = ToolCall(use["id"], tool.name, use["input"], person_of(answer, session), session, answer.pk)
+    asked = ToolCall(
+        use["id"],
+        tool.name,
+        use["input"],
+        person_of(answer, session),
+        session,
+        answer.pk,
+        marks_after(answer, use["id"]),
+    )
     call, lines = hooks.before_tool_call(asked, tool)
     try:
         with lock_timeout(LOCK_WAIT_SECONDS):
@@ -157,6 +168,12 @@ def run(session: ChatSession, answer: Message, use: Block, broken: str) -> ToolR
         kind = type(error).__name__
         reason = Reason("call.failed", {"name": tool.name, "error": kind})
         raise ToolError("tool_failed", f"The tool {tool.name} failed: {kind}.", reason) from error
+
+
+def marks_after(answer: Message, use_id: str) -> tuple[int, int]:
+    """Return where the marks of a call of `answer` begin: no other passage of the conversation has the same mark."""
+    ids = [use["id"] for use in answer.tool_uses()]
+    return (answer.seq, MARKS_OF_CALL * ids.index(use_id)) if use_id in ids else (0, 0)
 
 
 def person_of(answer: Message, session: ChatSession) -> User:

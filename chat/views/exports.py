@@ -1,8 +1,6 @@
 """Downloads of conversations, sent while they are written: fetch, call one thing, stream."""
 
-import io
 import uuid
-import zipfile
 from collections.abc import Iterator
 
 from django.core.exceptions import SuspiciousOperation
@@ -15,6 +13,7 @@ from chat.transfer import export as exporting
 from chat.transfer.downloads import WRITERS, download, download_of
 from chat.views.own import own_session
 from oneclaw.audit.record import record
+from oneclaw.leaving import zipping
 from oneclaw.models import AuditKind, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.threads import in_database
@@ -49,42 +48,19 @@ def own_ids(user: User, chosen: set[uuid.UUID]) -> list[uuid.UUID]:
     return list(written.values_list("pk", flat=True))
 
 
-class Outgoing(io.RawIOBase):
-    """The output of a zip file that is sent while it is written: it does not keep what was sent and cannot seek."""
-
-    def __init__(self) -> None:
-        self._waiting = bytearray()
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: object, /) -> int:
-        self._waiting += memoryview(data)  # type: ignore[arg-type]
-        return len(memoryview(data))  # type: ignore[arg-type]
-
-    def taken(self) -> bytes:
-        part = bytes(self._waiting)
-        self._waiting.clear()
-        return part
-
-
 def zipped(user: User, ids: list[uuid.UUID]) -> Iterator[bytes]:
     """Yield a zip file with each conversation as Markdown and as JSON, dated by its last message."""
-    outgoing = Outgoing()
-    with zipfile.ZipFile(outgoing, "w", zipfile.ZIP_DEFLATED) as archive:
-        for session_id in ids:
-            try:
-                session = own_session(user, session_id, "owner", "folder")
-            except Http404:
-                continue  # deleted meanwhile
-            for kind, write in WRITERS.items():
-                # The beginning of its id keeps apart what is called the same.
-                name = exporting.file_name(session, kind).replace(f".{kind}", f" {str(session_id)[:8]}.{kind}")
-                about = zipfile.ZipInfo(name, user.local(session.active_at).timetuple()[:6])
-                about.compress_type, about.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
-                with archive.open(about, "w") as entry:
-                    for piece in write(session):
-                        entry.write(piece.encode())
-                        if part := outgoing.taken():
-                            yield part
-    yield outgoing.taken()
+    return zipping.zipped(entries(user, ids))
+
+
+def entries(user: User, ids: list[uuid.UUID]) -> Iterator[zipping.ZipEntry]:
+    """Yield the files of the conversations."""
+    for session_id in ids:
+        try:
+            session = own_session(user, session_id, "owner", "folder")
+        except Http404:
+            continue  # deleted meanwhile
+        for kind, write in WRITERS.items():
+            # The beginning of its id keeps apart what is called the same.
+            name = exporting.file_name(session, kind).replace(f".{kind}", f" {str(session_id)[:8]}.{kind}")
+            yield zipping.ZipEntry(name, (piece.encode() for piece in write(session)), user.local(session.active_at))

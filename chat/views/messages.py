@@ -7,6 +7,7 @@ from django.http import Http404, HttpResponse, HttpResponseBadRequest, HttpRespo
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from chat import extensions
 from chat.context.cache_misses import reason_of_miss
 from chat.conversations import branches, forking, lifecycle, model_choice, transcript
 from chat.conversations.shared import marks
@@ -15,6 +16,7 @@ from chat.live.errors import FrameError
 from chat.live.frames import EditFrame, RetryFrame, frame_of
 from chat.live.handle import handle
 from chat.models import ChatSession, Message, Rating
+from chat.rendering.citations import SOURCES_KEY
 from chat.rendering.details import details_of
 from chat.turns import retry
 from chat.turns.admission import NOT_NOW_ERRORS
@@ -56,6 +58,18 @@ def back(request: SignedInRequest, message: Message, refusal: Reason | None = No
     if refusal:
         toasts.keep(request, Toast(refusal, bad=True))
     return redirect(message.session)
+
+
+@require_GET
+def source(request: SignedInRequest, message_id: int, mark: str) -> HttpResponse:
+    """Redirect to what an answer cites by `mark`: the exact line, moment or page. Raise Http404 for what the person may
+    not see, or what is not there any more."""
+    message = own_message(request.user, message_id)
+    if mark in message.meta.get(SOURCES_KEY, {}) and not message.hides_memory:
+        for finder in filter(None, (each.source_address for each in extensions.installed())):
+            if address := finder(request.user, message, mark):
+                return redirect(address)
+    raise Http404
 
 
 @require_GET

@@ -175,6 +175,11 @@ def _columns(message: Message, calls: dict[str, Message], eraser: Eraser) -> dic
         if arguments != use["input"]:
             use["input"] = arguments
             columns["content"] = message.content
+    for block in message.content:
+        # What the model's server says that a text cites holds the text of memory.
+        if block.get("citations") and (fresh_citations := eraser.value(block["citations"])) != block["citations"]:
+            block["citations"] = fresh_citations
+            columns["content"] = message.content
     cards = dict(message.meta.get("cards", {}))
     for block in _results(message):
         if block["tool_use_id"] not in calls:

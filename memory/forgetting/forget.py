@@ -53,6 +53,7 @@ from memory.notes import recent
 from memory.policy.paths import recent_path
 from memory.policy.tombstones import LineMatcher, line_hash, lock_name, of_space
 from memory.trust import proposals, suggestions
+from oneclaw.audit import holds
 from oneclaw.audit.record import record
 from oneclaw.locks import hold
 from oneclaw.models import AuditKind, Space, User, clock
@@ -74,6 +75,20 @@ class PlanChangedError(ForgetError):
         self.plan = plan
 
 
+class ForgettingHeldError(ForgetError):
+    """A legal hold keeps the lines."""
+
+    wording = holds.HeldError.wording
+
+
+def refuse_if_held(space: Space) -> None:
+    """Raise ForgettingHeldError when a legal hold keeps what is in `space`."""
+    try:
+        holds.refuse_if_held(spaces=[space])
+    except holds.HeldError:
+        raise ForgettingHeldError from None
+
+
 class _DocumentAddedError(Exception):
     """A document was created while the locks were taken."""
 
@@ -81,9 +96,10 @@ class _DocumentAddedError(Exception):
 def forget(space: Space, lines: Iterable[str], user: User | None, digest: str | None = None) -> Forgetting:
     """Remove `lines` everywhere in `space`, store their tombstones, and return the receipt.
 
-    The caller has checked that `user` may do this. Raise NothingToForgetError or TooManyLinesError, and
-    PlanChangedError when `digest` is not that of the present plan.
+    The caller has checked that `user` may do this. Raise NothingToForgetError, TooManyLinesError or
+    ForgettingHeldError, and PlanChangedError when `digest` is not that of the present plan.
     """
+    refuse_if_held(space)
     wanted = LinesToForget.of(lines)
     found = files_with(space, wanted.known)
     while True:

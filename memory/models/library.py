@@ -15,7 +15,7 @@ from oneclaw.reasons import Reason
 class LibraryFileQuerySet(models.QuerySet["LibraryFile"]):
     def visible_to(self, user: User) -> "LibraryFileQuerySet":
         """Return the files in the spaces of `user`."""
-        return self.filter(space__members__user=user)
+        return self.filter(space__roles__user=user)
 
 
 class LibraryFile(models.Model):
@@ -44,7 +44,7 @@ class LibraryFile(models.Model):
 class FileVersionQuerySet(JobQuerySet["FileVersion"]):
     def visible_to(self, user: User) -> Self:
         """Return the versions of the files in the spaces of `user`."""
-        return self.filter(file__space__members__user=user)
+        return self.filter(file__space__roles__user=user)
 
 
 class FileVersion(Job):

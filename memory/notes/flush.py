@@ -38,7 +38,7 @@ from memory.notes.payers import payer_of_notes
 from memory.notes.summary import extract, summarise
 from memory.policy import switches, tombstones
 from memory.policy.access import is_shared, lock_sessions, own_space
-from memory.policy.imported import IMPORTED
+from memory.policy.imported import IMPORTED, title_for_memory
 from memory.policy.same_words import without_lines_of
 from memory.policy.secrets import masked
 from memory.prompt.sent import text_sent
@@ -210,7 +210,7 @@ def _written(claim: Claim) -> tuple[str, str | None]:
 def _append(claim: Claim, notes: str) -> MemoryRevision:
     last = claim.messages[-1]
     at = claim.session.owner.local(last.created_at)
-    title = tombstones.title_without_forgotten(claim.space.pk, claim.session.name)
+    title = tombstones.title_without_forgotten(claim.space.pk, title_for_memory(claim.session))
     section = f"## {at:%H:%M} {title}\n\n{notes}\n"
     with translation.override("en"):
         heading = f"# {dateformat.format(claim.day, 'l, j F Y')}\n\n"

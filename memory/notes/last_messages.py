@@ -17,7 +17,7 @@ from memory.notes.own_words import parted
 from memory.notes.payers import payer_of_notes
 from memory.policy import secrets, tombstones
 from memory.policy.access import is_shared, said_while_on, switches_of
-from memory.policy.imported import imported_through
+from memory.policy.imported import imported_through, title_for_memory
 from memory.policy.switches import Switch
 from memory.trust.matching import TextSources
 from memory.trust.sources import text_sources_of
@@ -76,7 +76,7 @@ def compose(job: DocumentJob) -> LastMessages | None:
     if not lines:
         return None
     ended = local(job.created_at)
-    title = tombstones.title_without_forgotten(job.space_id, session.name)
+    title = tombstones.title_without_forgotten(job.space_id, title_for_memory(session))
     head = f"# {title}\n\n*Ended on {ended:%Y-%m-%d at %H:%M}. The last messages:*"
     content, _ = secrets.masked("\n\n".join([head, *lines]) + "\n")
     slug = _slug("\n\n".join(lines), payer_of_notes(job, Spend.Purpose.LAST_MESSAGES))

@@ -20,7 +20,7 @@ from memory.notes.own_words import in_own_words
 from memory.notes.payers import payer_of_notes
 from memory.policy import secrets, tombstones
 from memory.policy.access import said_while_on, switches_of
-from memory.policy.imported import imported_through
+from memory.policy.imported import imported_through, title_for_memory
 from memory.policy.paths import RECENT_NAME, recent_path
 from memory.policy.switches import Switch
 from memory.text.recent_sections import SECTION, conversation_spans, parts_of
@@ -83,7 +83,7 @@ def compose(job: DocumentJob) -> ConversationSummary | None:
         logger.warning("Document job %s has no summary after %s attempts: %s", job.pk, job.attempts, failure)
         title, text = "", ""
     title, text = in_own_words(title, text, text_sources_of(session, job.through_seq))
-    title, _ = secrets.masked(title or _title(parts_of_message(first.text).typed) or session.name)
+    title, _ = secrets.masked(title or _title(parts_of_message(first.text).typed) or title_for_memory(session))
     text, _ = secrets.masked(text)
     title, text = tombstones.title_without_forgotten(job.space_id, title), known.without_forgotten_words(text)
     return ConversationSummary(title, text, session.owner.local(said[-1].created_at))

@@ -6,10 +6,10 @@ of the audit log, and the owners of the memory see it (memory/views/settings/loo
 
 import datetime as dt
 
-from django.conf import settings
 from django.db.models import Q, QuerySet
 
 from memory.models import MemoryDocument
+from oneclaw import runtime_settings
 from oneclaw.audit.record import record
 from oneclaw.models import AuditEvent, AuditKind, Space, User, clock
 
@@ -26,12 +26,12 @@ def is_of_others(admin: User, space: Space) -> bool:
 
 def is_closed() -> bool:
     """Return whether no admin may open the memory of others."""
-    return settings.CURATION == "closed"
+    return runtime_settings.value("curation") == "closed"
 
 
 def needs_reason(admin: User, space: Space) -> bool:
     """Return whether `admin` must give a reason before the memory of `space` opens."""
-    if settings.CURATION != "reason":
+    if runtime_settings.value("curation") != "reason":
         return False
     reasons = AuditEvent.objects.filter(kind=AuditKind.MEMORY_LOOKED_AT, actor=admin.pk, space=space.pk)
     return not reasons.filter(details__has_key="reason", at__gt=clock.database_now() - REASON_VALID).exists()

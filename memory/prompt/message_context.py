@@ -13,7 +13,10 @@ from memory.skills.offering import is_of_skill, message_skills, skills_text
 def message_items(session: ChatSession, message: Message) -> list[ContextItem]:
     """Return everything of memory that is sent to the model with `message`."""
     changes = changed_items(session, message)
-    recalled = recalled_items(session, message, changes)
+    recalled = [
+        item | {"mark": f"m{message.seq}-{number}"}
+        for number, item in enumerate(recalled_items(session, message, changes), 1)
+    ]
     return [*changes, *recalled, *message_skills(session, message)]
 
 

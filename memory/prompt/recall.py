@@ -225,6 +225,7 @@ def recalled_text(recalled: Sequence[ContextItem]) -> str:
         "passages": passages,
         "are_said": any(is_of_conversation(item) for item in recalled),
         "are_shared": any("whose" in item for item in recalled),
+        "mark": next((item["mark"] for item in recalled if "mark" in item), ""),
     }
     return get_template("recalled.txt", using="prompts").render(context).strip()
 
@@ -232,7 +233,8 @@ def recalled_text(recalled: Sequence[ContextItem]) -> str:
 def location_of(item: ContextItem) -> dict[str, str]:
     """Return the location of a passage as the attributes of its quotation."""
     first, last = item["lines"]
-    attributes = {"file": item["path"], "lines": f"{first}-{last}"}
+    attributes = {"mark": item["mark"]} if "mark" in item else {}
+    attributes |= {"file": item["path"], "lines": f"{first}-{last}"}
     if "whose" in item:
         attributes["memory"] = item["whose"]
     if "heading" in item:

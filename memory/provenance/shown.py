@@ -15,7 +15,8 @@ from django.utils.translation import gettext as _
 
 from chat.models import ChatSession, Message
 from memory.index.transcripts import TRANSCRIPT_PATH, transcript_space
-from memory.models import LineFeedback, MemoryChunk, MemoryDocument, MemoryRevision, TranscriptChunk
+from memory.library.search import page_address
+from memory.models import LibraryFile, LineFeedback, MemoryChunk, MemoryDocument, MemoryRevision, TranscriptChunk
 from memory.notes.coverage import DAILY_LOG_PATH
 from memory.overview.entries import entries_of
 from memory.policy.access import readable_transcripts, spaces_of
@@ -57,7 +58,10 @@ def shown_memories(used: Iterable[UsedMemory], session: ChatSession, user: User)
     spaces = spaces_of(session)
     shown = [ShownMemory(each, readable(each.text)) for each in used]
     documents = documents_at(spaces, {each.memory.path for each in shown})
+    _find_files([each for each in shown if each.memory.file_id], user)
     for each in shown:
+        if each.memory.file_id:
+            continue
         if each.memory.is_of_conversation:
             _find_said(each, session, user)
         else:
@@ -83,6 +87,23 @@ def texts_of(memory: UsedMemory) -> set[str]:
         return {chunk.text for chunk in chunks_of(memory.text) if not chunk.is_heading}
     said = "\n".join("" if LABEL.search(line) else line for line in memory.text.split("\n"))
     return {chunk.text for chunk in chunks_of(said)}
+
+
+def _find_files(shown: Sequence[ShownMemory], user: User) -> None:
+    """Say of which page or lines these passages of files are."""
+    ids = {each.memory.file_id for each in shown}
+    there = set(LibraryFile.objects.visible_to(user).filter(pk__in=ids).values_list("pk", flat=True)) if ids else set()
+    for each in shown:
+        memory, (first, last) = each.memory, each.memory.lines
+        place = {"name": memory.title, "page": memory.page, "first": first, "last": last}
+        if memory.page:
+            each.source = _("%(name)s, page %(page)d") % place
+        elif memory.is_whole:
+            each.source = memory.title
+        else:
+            each.source = _("%(name)s, lines %(first)d–%(last)d") % place
+        if memory.file_id in there:
+            each.address = page_address(memory.file_id, memory.page, *((0, 0) if memory.is_whole else (first, last)))
 
 
 def _find_line(shown: ShownMemory, documents: Sequence[MemoryDocument], user: User) -> None:

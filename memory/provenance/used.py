@@ -20,6 +20,7 @@ from memory.prompt.items import ADDED, CURATED, RECALLED, SPACE_CURATED, shown
 from memory.text.terms import terms_of
 
 SAVE_TOOL, SEARCH_TOOL, GET_TOOL = "save_memory", "memory_search", "memory_get"
+FILE_SEARCH_TOOL, FILE_GET_TOOL = "documents_search", "documents_get"
 # How a piece came to the model: with the message, by a search, in the prompt, by reading a file.
 RECALL, SEARCH, PROMPT, READ = "recall", "search", "prompt", "read"
 # An answer says something of a line when it and the question have at least this share of the line's terms, and the
@@ -40,8 +41,15 @@ class UsedMemory:
     found_by: tuple[str, ...] = ()
     # How likely it answers the question, from 0 to 1; None when it was not searched for.
     score: float | None = None
-    # Of a conversation: its title.
+    # Of a conversation: its title; of a file of a library: its name.
     title: str = ""
+    # Of a file: its id, the page of the passage (0: none), its first and last line, and whether it is all of the file.
+    file_id: int = 0
+    page: int = 0
+    lines: tuple[int, int] = (0, 0)
+    is_whole: bool = False
+    # By which the answer may cite it; "" if it may not.
+    mark: str = ""
 
     @property
     def id(self) -> str:
@@ -55,15 +63,22 @@ class UsedMemory:
 
 
 def count(answer: FinishedAnswer) -> dict[str, int]:
-    """Return how many memories `answer` has used and saved; {} for neither."""
-    numbers = {"used": len(used_in(answer)), "saved": len(saved_in(answer))}
+    """Return how many memories and passages of documents `answer` has used, and how many memories it saved."""
+    used = used_in(answer)
+    of_files = sum(1 for each in used if each.file_id)
+    numbers = {"used": len(used) - of_files, "files": of_files, "saved": len(saved_in(answer))}
     return {name: number for name, number in numbers.items() if number}
 
 
 def sentence(numbers: Mapping[str, int]) -> str:
     """Return the line under an answer with these numbers, of count()."""
-    used, saved = numbers.get("used", 0), numbers.get("saved", 0)
+    used, saved, files = numbers.get("used", 0), numbers.get("saved", 0), numbers.get("files", 0)
     of_used = ngettext("Used %(number)d memory", "Used %(number)d memories", used) % {"number": used}
+    if files:
+        of_files = ngettext("%(number)d passage of documents", "%(number)d passages of documents", files)
+        of_files %= {"number": files}
+        of_used = f"{of_used} · {of_files}" if used else gettext("Used %(passages)s") % {"passages": of_files}
+        used += files
     if not saved:
         return of_used
     if not used:
@@ -74,10 +89,20 @@ def sentence(numbers: Mapping[str, int]) -> str:
 def used_in(answer: FinishedAnswer) -> list[UsedMemory]:
     """Return what `answer` has used, each text once: first what was found for it, then what it says of other lines."""
     found: dict[str, UsedMemory] = {}
-    for each in (*_recalled(answer), *_searched(answer), *_said(answer)):
+    for each in (*_recalled(answer), *_searched(answer), *_read_files(answer), *_said(answer)):
         if words_of(each.text) and BLANK not in each.text:
             found.setdefault(words_of(each.text), each)
     return list(found.values())
+
+
+def marked_in(answer: FinishedAnswer) -> dict[str, UsedMemory]:
+    """Return what was sent for `answer` with a mark, by the mark."""
+    found = {item["mark"]: _of_item(item, answer) for item in answer.message_items if "mark" in item}
+    for call in answer.calls:
+        for number, result in _results_of(call):
+            if "mark" in result:
+                found[result["mark"]] = _of_result(call, number, result)
+    return found
 
 
 def saved_in(answer: FinishedAnswer) -> list[int]:
@@ -87,28 +112,53 @@ def saved_in(answer: FinishedAnswer) -> list[int]:
 
 
 def _recalled(answer: FinishedAnswer) -> Iterator[UsedMemory]:
-    for item in answer.message_items:
-        if item["kind"] == RECALLED:
-            found_by, title = tuple(item.get("found_by", ())), item.get("heading", "")
-            yield UsedMemory(item["path"], shown(item), RECALL, answer.question, found_by, item.get("score"), title)
+    yield from (_of_item(item, answer) for item in answer.message_items if item["kind"] == RECALLED)
+
+
+def _of_item(item: ContextItem, answer: FinishedAnswer) -> UsedMemory:
+    found_by, title = tuple(item.get("found_by", ())), item.get("heading", "")
+    return UsedMemory(item["path"], shown(item), RECALL, answer.question, found_by, item.get("score"), title)
 
 
 def _searched(answer: FinishedAnswer) -> Iterator[UsedMemory]:
     for call in answer.calls:
-        if call.name != SEARCH_TOOL or call.is_error:
-            continue
-        ways = call.kept.get("found", [])
-        for number, result in enumerate(_json_of(call).get("results", [])):
-            way = ways[number] if number < len(ways) else {}
-            yield UsedMemory(
-                path=result["path"],
-                text=result["snippet"],
-                how=SEARCH,
-                question=str(call.input.get("query", "")),
-                found_by=tuple(way.get("by", ())),
-                score=way.get("score", result.get("score")),
-                title=result.get("title", ""),
-            )
+        if call.name in (SEARCH_TOOL, FILE_SEARCH_TOOL):
+            yield from (_of_result(call, number, result) for number, result in _results_of(call))
+
+
+def _read_files(answer: FinishedAnswer) -> Iterator[UsedMemory]:
+    for call in answer.calls:
+        if call.name == FILE_GET_TOOL:
+            yield from (_of_result(call, number, result) for number, result in _results_of(call))
+
+
+def _results_of(call: FinishedCall) -> list[tuple[int, dict[str, Any]]]:
+    """Return what a call found or read, numbered from 0."""
+    if call.is_error or call.name not in (SEARCH_TOOL, FILE_SEARCH_TOOL, FILE_GET_TOOL):
+        return []
+    found = _json_of(call)
+    results = [found] if call.name == FILE_GET_TOOL and found else found.get("results", [])
+    return list(enumerate(results))
+
+
+def _of_result(call: FinishedCall, number: int, result: Mapping[str, Any]) -> UsedMemory:
+    ways = call.kept.get("found", [])
+    way = ways[number] if number < len(ways) else {}
+    of_file = "document" in result
+    return UsedMemory(
+        path=f"/d/{result['document']}" if of_file else result["path"],
+        text=result["text" if of_file else "snippet"],
+        how=READ if call.name == FILE_GET_TOOL else SEARCH,
+        question=str(call.input.get("query", "")),
+        found_by=tuple(way.get("by", ())),
+        score=way.get("score", result.get("score")),
+        title=result.get("file", "") if of_file else result.get("title", ""),
+        file_id=result["document"] if of_file else 0,
+        page=result.get("page", 0) if of_file else 0,
+        lines=(result.get("start_line", 0), result.get("end_line", 0)),
+        is_whole=bool(result.get("whole")),
+        mark=result.get("mark", ""),
+    )
 
 
 def _said(answer: FinishedAnswer) -> Iterator[UsedMemory]:

@@ -11,6 +11,8 @@ from memory.library import texts
 from memory.library.search import FilePassage, page_address, search_files
 from memory.models import LibraryFile
 from memory.policy.access import libraries_of, may_search_libraries
+from memory.tools import citing
+from memory.tools.citing import CITE_RESULTS
 from memory.tools.reading import best_line
 from oneclaw.reasons import Reason
 
@@ -29,7 +31,8 @@ def documents_search(call: ToolCall) -> ToolResult:
     if not query.strip():
         raise parameter_missing("query")
     passages = search_files(libraries_of(call.session), query, call.user, call.input.get("max_results"))
-    found, shown = results_of(passages)
+    results, shown = results_of(passages)
+    found = [call.with_mark("d", number, result) for number, result in enumerate(results, 1)]
     lines = [card_line(query, passage) for passage in shown]
     summary = Reason("memory.found", {"number": len(found)}) if found else Reason("memory.found_nothing")
     content = {"results": found} | ({"note": NOTICE} if found else {})
@@ -102,7 +105,7 @@ def documents_get(call: ToolCall) -> ToolResult:
         most = call.input.get("lines", READING_MAX_LINES)
         read = texts.lines_from(version, call.input.get("from_line", 1), most)
     text = "\n".join(read.lines)
-    result: dict[str, Any] = {"document": file.pk, "file": file.name, "note": NOTICE}
+    result = call.with_mark("d", 1, {"document": file.pk, "file": file.name, "note": NOTICE})
     if len(text) > READING_MAX_CHARS:
         text = text[:READING_MAX_CHARS]
         result |= {"cut": True}
@@ -122,7 +125,7 @@ SEARCH = Tool(
     "Search the files that the person or the team put into the library (PDF, Word, slides, sheets, web pages, texts), "
     "by words and by meaning. Use it for questions whose answer may be in such a file. Each result names its file, "
     "page and lines: say in the answer where it is from. A small file is returned whole. Without results, the files do "
-    "not have the answer: say so.",
+    "not have the answer: say so. " + CITE_RESULTS,
     {
         "type": "object",
         "properties": {
@@ -135,6 +138,7 @@ SEARCH = Tool(
     offered=may_search_libraries,
     about_memory=True,
     whole=True,
+    passages=citing.found_in_files,
     label=_("Search documents"),
     headings={
         "running": _("Searching documents …"),
@@ -161,6 +165,7 @@ GET = Tool(
     offered=may_search_libraries,
     about_memory=True,
     whole=True,
+    passages=citing.found_in_files,
     label=_("Read documents"),
     headings={"running": _("Reading a document …"), "done": _("Read a document"), "failed": _("Could not read it")},
     field_labels={

@@ -21,6 +21,8 @@ from memory.prompt.items import name_in_prompt
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import MessageOrigin, Passage
 from memory.text.terms import terms_of
+from memory.tools import citing
+from memory.tools.citing import CITE_RESULTS
 from memory.tools.saved import first_line
 from oneclaw.models import Space
 from oneclaw.reasons import Reason
@@ -47,17 +49,9 @@ def memory_search(call: ToolCall) -> ToolResult:
         today=call.user.day(),
     )
     by_passage = in_shared_spaces(passages, spaces)
-    found: list[dict[str, Any]] = [
-        {
-            "path": by_passage[passage].path if passage in by_passage else passage.path,
-            "start_line": passage.start_line,
-            "end_line": passage.end_line,
-            "score": round(passage.score, 3),
-            "snippet": passage.snippet,
-            **({"memory": by_passage[passage].memory} if passage in by_passage else {}),
-            **conversation_labels(passage.origin),
-        }
-        for passage in passages
+    found = [
+        call.with_mark("m", number, result_of(passage, by_passage.get(passage)))
+        for number, passage in enumerate(passages, 1)
     ]
     lines = [
         card_line(query, passage, by_passage[passage].memory if passage in by_passage else "") for passage in passages
@@ -105,6 +99,19 @@ def require_member(call: ToolCall) -> None:
     if not may_ask(call.user, call.session):
         message = "The person is not a member of this space any more, so its memory cannot be read."
         raise ToolError("not_a_member", message, Reason("memory.not_a_member"))
+
+
+def result_of(passage: Passage, shared: SharedSource | None) -> dict[str, Any]:
+    """Return `passage` as the model is sent it; `shared` says of which shared space it is."""
+    return {
+        "path": shared.path if shared else passage.path,
+        "start_line": passage.start_line,
+        "end_line": passage.end_line,
+        "score": round(passage.score, 3),
+        "snippet": passage.snippet,
+        **({"memory": shared.memory} if shared else {}),
+        **conversation_labels(passage.origin),
+    }
 
 
 def conversation_labels(origin: MessageOrigin | None) -> dict[str, str]:
@@ -183,7 +190,7 @@ SEARCH = Tool(
     "memory_search",
     "Search everything remembered about the person: saved facts, notes of past conversations, and the conversations "
     "themselves (results with the source “conversation”: what was said then, not what holds now). Use it before "
-    "you answer questions about earlier conversations, people, dates, decisions, preferences or plans.",
+    "you answer questions about earlier conversations, people, dates, decisions, preferences or plans. " + CITE_RESULTS,
     {
         "type": "object",
         "properties": {
@@ -198,6 +205,7 @@ SEARCH = Tool(
     for_spaces=True,
     about_memory=True,
     whole=True,
+    passages=citing.found_in_memory,
     label=_("Search memory"),
     headings={"running": _("Searching memory …"), "done": _("Searched memory"), "failed": _("Could not search memory")},
     field_labels={"query": _("Question"), "max_results": _("At most"), "min_score": _("Least score")},

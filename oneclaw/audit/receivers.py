@@ -1,4 +1,5 @@
-"""Record what the parts of Django and allauth tell by signals: sign-ins, passwords, second factors, admin pages."""
+"""Record what Django and allauth tell by signals (sign-ins, passwords, second factors, admin pages), and the rows of
+spaces and of the roles in them."""
 
 from typing import Any
 
@@ -7,11 +8,11 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.signals import authenticator_added, authenticator_removed
 from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
-from django.db.models.signals import post_save
+from django.db.models.signals import post_save, pre_delete
 from django.dispatch import receiver
 
 from oneclaw.audit.record import record
-from oneclaw.models import AuditKind, User
+from oneclaw.models import AuditKind, Space, SpaceGroup, SpaceMember, User
 
 ACTIONS = {ADDITION: "added", CHANGE: "changed"}
 
@@ -56,3 +57,37 @@ def on_admin_page(sender: object, instance: LogEntry, created: bool, **kwargs: A
         kind = instance.content_type.model if instance.content_type else ""
         action = ACTIONS.get(instance.action_flag, "deleted")
         record(AuditKind.ROW_CHANGED, actor=instance.user, table=kind, row=instance.object_id or "", action=action)
+
+
+@receiver(post_save, sender=Space)
+def on_space(sender: object, instance: Space, created: bool, **kwargs: Any) -> None:
+    if not instance.is_private:
+        record(AuditKind.SPACE_MADE if created else AuditKind.SPACE_CHANGED, space=instance)
+
+
+@receiver(pre_delete, sender=Space)
+def on_removed_space(sender: object, instance: Space, **kwargs: Any) -> None:
+    if not instance.is_private:
+        record(AuditKind.SPACE_REMOVED, space=instance)
+
+
+@receiver(post_save, sender=SpaceMember)
+def on_member(sender: object, instance: SpaceMember, **kwargs: Any) -> None:
+    if not instance.space.is_private:
+        record(AuditKind.MEMBERS_CHANGED, person=instance.user_id, space=instance.space_id, role=instance.role)
+
+
+@receiver(pre_delete, sender=SpaceMember)
+def on_former_member(sender: object, instance: SpaceMember, **kwargs: Any) -> None:
+    if not instance.space.is_private:
+        record(AuditKind.MEMBERS_CHANGED, person=instance.user_id, space=instance.space_id, role="")
+
+
+@receiver(post_save, sender=SpaceGroup)
+def on_group_of_space(sender: object, instance: SpaceGroup, **kwargs: Any) -> None:
+    record(AuditKind.MEMBERS_CHANGED, space=instance.space_id, group=instance.group_id, role=instance.role)
+
+
+@receiver(pre_delete, sender=SpaceGroup)
+def on_former_group_of_space(sender: object, instance: SpaceGroup, **kwargs: Any) -> None:
+    record(AuditKind.MEMBERS_CHANGED, space=instance.space_id, group=instance.group_id, role="")

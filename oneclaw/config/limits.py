@@ -13,6 +13,8 @@ API_REQUESTS_PER_MINUTE = environment.whole("ONECLAW_API_REQUESTS_PER_MINUTE", 6
 # Messages that one person may send, and files that they may upload, in a minute, in each web process; 0: no limit.
 MESSAGES_PER_MINUTE = environment.whole("ONECLAW_MESSAGES_PER_MINUTE", 60, 0, 1_000_000)
 UPLOADS_PER_MINUTE = environment.whole("ONECLAW_UPLOADS_PER_MINUTE", 60, 0, 1_000_000)
+# Requests of one sign-in or key that a web process answers at once; further ones wait, and then are refused.
+PERSON_REQUESTS = environment.whole("ONECLAW_PERSON_REQUESTS", 3, 1, 1000)
 # Searches of one person that may run at once in a web process; further ones are refused.
 PERSON_SEARCHES = environment.whole("ONECLAW_PERSON_SEARCHES", 4, 1, 1000)
 SEARCHES_PER_MINUTE = environment.whole("ONECLAW_SEARCHES_PER_MINUTE", 120, 0, 1_000_000)

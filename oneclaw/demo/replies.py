@@ -37,6 +37,9 @@ class ReplyBlock:
     pace: float | None = None
     # What proves to the server that it made this block, when it is sent back.
     signature: str = "c2lnbmVk"
+    # The sources of the search results that a text rests on, and the citations of them, which the server finds.
+    cites: tuple[str, ...] = ()
+    citations: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,10 +86,15 @@ class Step:
 # -- The vocabulary ------------------------------------------------------------------------------
 
 
-def text(words: str | Iterable[str], *, pace: float | None = None, size: int = DELTA_CHARS) -> ReplyBlock:
-    """Return a text block, in deltas of `size` characters with `pace` seconds before each; or in the given deltas."""
+def text(
+    words: str | Iterable[str], *, pace: float | None = None, size: int = DELTA_CHARS, cites: Iterable[str] = ()
+) -> ReplyBlock:
+    """Return a text block, in deltas of `size` characters with `pace` seconds before each; or in the given deltas.
+
+    It cites the search results of the request with the sources `cites`, as far as the request has them.
+    """
     deltas = _cut(words, size) if isinstance(words, str) else words
-    return ReplyBlock({"type": "text", "text": ""}, "text_delta", "text", deltas, pace)
+    return ReplyBlock({"type": "text", "text": ""}, "text_delta", "text", deltas, pace, cites=tuple(cites))
 
 
 def thinking(words: str, *, pace: float | None = None, size: int = DELTA_CHARS) -> ReplyBlock:
@@ -245,7 +253,8 @@ def message(reply: Reply, body: Mapping[str, Any]) -> dict[str, Any]:
         elif block.key == "thinking":
             blocks.append({**block.start, "thinking": words, "signature": block.signature})
         else:
-            blocks.append({**block.start, block.key: words} if block.key else block.start)
+            cited = {"citations": list(block.citations)} if block.citations else {}
+            blocks.append({**block.start, block.key: words, **cited} if block.key else block.start)
     return {
         **_message_start(reply, body),
         "content": blocks,
@@ -267,6 +276,10 @@ def _events(reply: Reply, body: Mapping[str, Any]) -> Iterator[Step]:
             output += len(delta)
             event = _event("content_block_delta", index=index, delta={"type": block.kind, block.key: delta})
             yield Step(event, pace, delta if block.key == "text" else "")
+        for citation in block.citations:
+            yield Step(
+                _event("content_block_delta", index=index, delta={"type": "citations_delta", "citation": citation})
+            )
         if block.key == "thinking":
             signature = {"type": "signature_delta", "signature": block.signature}
             yield Step(_event("content_block_delta", index=index, delta=signature))

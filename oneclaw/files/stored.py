@@ -1,6 +1,7 @@
 """Folders of files that belong to rows: ROOT/<number>/<name>. No web server serves them."""
 
 import contextlib
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,6 +48,11 @@ class StoredFiles:
     def folder(self, number: int) -> Path:
         """Return the folder of the files of `number`."""
         return self.root / str(number)
+
+    def remove_folder(self, number: int) -> None:
+        """Delete all files of `number`. Raise OSError when the disk refuses."""
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(self.folder(number))
 
     def stored(self, older_than: float) -> Iterator[tuple[int, str]]:
         """Yield (number, name) of each file written more than `older_than` seconds ago, temporary files included."""

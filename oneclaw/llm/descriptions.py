@@ -65,6 +65,9 @@ def columns_of(info: Mapping[str, Any]) -> dict[str, Any]:
         "compacts": "summarize" in compaction
         if (compaction := _supported(capabilities, ("compaction",), ("summarize",))) is not None
         else None,
+        "cites": None
+        if (cites := _supported(capabilities, (), ("citations",))) is None or "citations" not in capabilities
+        else bool(cites),
     }
 
 

@@ -6,8 +6,8 @@
 What the server itself says counts most (the rows of ModelFacts, which refresh.py writes once a day), then the table of
 documented models, then cautious defaults. A name of the table counts as that model on every server, because gateways
 pass such requests on. A server that accepts less says so in a refusal: the refused field is left out for a day, and a
-refused size is remembered for a month. Fields of betas are sent to other servers than the provider's own only when
-they describe them.
+refused size is remembered for a month. Fields of betas, and blocks of
+search results, are sent to other servers than the provider's own only when they describe them.
 """
 
 import datetime as dt
@@ -115,7 +115,7 @@ def documented_facts(model: str, route: Route | None = None) -> Facts:
     if model in settings.WINDOWS:
         found = replace(found, window_tokens=settings.WINDOWS[model])
     is_first = (route or home_of(model)).upstream is None
-    return found if (is_official() and is_first) or not found.compacts else replace(found, compacts=False)
+    return found if is_official() and is_first else replace(found, compacts=False, cites=False)
 
 
 async def learn(route: Route, refusal: Refusal) -> None:
@@ -147,6 +147,7 @@ def facts_of_row(row: ModelFacts, route: Route | None = None) -> Facts:
         "efforts": None if row.efforts is None else tuple(level for level in EFFORTS if level in row.efforts),
         "compacts": row.compacts,
         "counts": row.counts,
+        "cites": row.cites,
     }
     if row.thinking and not is_documented(row.model):
         # A model that is newer than the table: since Claude 5 all of them think by default.
@@ -171,6 +172,8 @@ def without(facts: Facts, refusal: Refusal) -> Facts:
             return replace(facts, counts=False)
         case "compacts":
             return replace(facts, compacts=False)
+        case "cites":
+            return replace(facts, cites=False)
         case "max_output" if refusal.limit:
             return replace(facts, max_output_tokens=min(facts.max_output_tokens, refusal.limit))
         case "window" if refusal.limit:

@@ -1,9 +1,10 @@
 """What the provider's documentation says about each of its models. Pure.
 
-From the pages "Models overview", "Thinking", "Effort", "Compaction" and the models' own pages (October 2026). Assumed:
+From the pages "Models overview", "Thinking", "Effort", "Compaction", "Search results" and the models' own pages
+(October 2026). Assumed:
 the older tokenizer has 4 characters a token in scripts with words, and the one since Claude 4.7 has 3.1 (the pages say
 "about 30 % more tokens"); Claude 3 is treated like 3.5 except for its shorter answers; the Mythos models are like the
-Fable models of the same number.
+Fable models of the same number; models that are newer than the list of "Search results" cite as well.
 """
 
 import functools
@@ -36,6 +37,8 @@ class Facts:
     # Whether it summarises a conversation on demand, and counts tokens.
     compacts: bool = False
     counts: bool = True
+    # Whether it accepts blocks of search results, and cites them by itself.
+    cites: bool = False
 
 
 UNKNOWN = Facts()
@@ -43,7 +46,9 @@ UNKNOWN = Facts()
 UNKNOWN_CLAUDE = replace(UNKNOWN, preserved_thinking=True)
 
 _CLAUDE_3 = Facts(max_output_tokens=4_096, chars_per_token=4.0, thinking=frozenset())
-_CLAUDE_4 = Facts(max_output_tokens=64_000, chars_per_token=4.0, thinking=frozenset({DISABLED, ENABLED}), displays=True)
+_CLAUDE_4 = Facts(
+    max_output_tokens=64_000, chars_per_token=4.0, thinking=frozenset({DISABLED, ENABLED}), displays=True, cites=True
+)
 _CLAUDE_4_6 = replace(
     _CLAUDE_4,
     window_tokens=1_000_000,
@@ -61,7 +66,7 @@ KNOWN_MODELS: dict[str, Facts] = {
     "claude-3-haiku": _CLAUDE_3,
     "claude-3-sonnet": _CLAUDE_3,
     "claude-3-opus": _CLAUDE_3,
-    "claude-3-5-haiku": replace(_CLAUDE_3, max_output_tokens=8_192),
+    "claude-3-5-haiku": replace(_CLAUDE_3, max_output_tokens=8_192, cites=True),
     "claude-3-5-sonnet": replace(_CLAUDE_3, max_output_tokens=8_192),
     "claude-3-7-sonnet": _CLAUDE_4,
     "claude-opus-4": replace(_CLAUDE_4, max_output_tokens=32_000),

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from oneclaw.llm.blocks import ApiMessage, ApiTextMessage, Block, ToolDefinition
+from oneclaw.llm.citations import without_citations
 from oneclaw.llm.estimate import estimated_tokens
 from oneclaw.llm.facts import Refusal
 from oneclaw.llm.failures import (
@@ -68,7 +69,8 @@ def parts_of(request: Request, facts: Facts) -> dict[str, Any]:
     `betas` among them are not of the body: the SDK sends them in a header. Raise CompactionUnsupportedError when the
     request asks for a compaction, or sends back the block of one, and `facts` do not allow that.
     """
-    parts: dict[str, Any] = {"model": request.model, "messages": list(request.messages)}
+    messages = list(request.messages) if facts.cites else [without_citations(each) for each in request.messages]
+    parts: dict[str, Any] = {"model": request.model, "messages": messages}
     if request.compaction is not None or has_compaction_block(request.messages):
         if not facts.compacts:
             raise CompactionUnsupportedError
@@ -112,6 +114,8 @@ def refusal_in(failure: ModelRequestError, parts: Mapping[str, Any], facts: Fact
     words = failure.explanation.lower()
     if "betas" in parts and ABOUT_COMPACTION.search(words):
         return Refusal("compacts")
+    if facts.cites and ("search_result" in words or "citations" in words):
+        return Refusal("cites")
     if words.startswith("messages."):
         # It is about the conversation, not about a field of ours.
         return None

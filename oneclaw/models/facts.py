@@ -25,6 +25,8 @@ class ModelFacts(models.Model):
     # Whether it summarises a conversation on demand, and counts tokens.
     compacts = models.BooleanField(null=True, blank=True)
     counts = models.BooleanField(null=True, blank=True)
+    # Whether it cites search results by itself.
+    cites = models.BooleanField(null=True, blank=True)
     # What the server refused, and when: {"effort": "2026-11-22T17:00:00+00:00", "max_output=8192": …}.
     learnt = models.JSONField(default=dict, blank=True)
     # When the server was last asked to describe the model; empty: never.

@@ -1,7 +1,8 @@
-"""The numbers of what waits in the database, for Prometheus; they are read with each request for them."""
+"""What waits in the database, as numbers for Prometheus and for people; read with each request for them."""
 
 import datetime as dt
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from django.apps import apps
 from django.db.models import Count, Min
@@ -10,6 +11,27 @@ from prometheus_client.registry import Collector
 
 from oneclaw.jobs import Job
 from oneclaw.models import AuditDelivery, AuditLink, Heartbeat, clock
+
+
+@dataclass(frozen=True)
+class JobsOfKind:
+    """How many jobs of one kind are due, since when the oldest, and how many were given up."""
+
+    kind: str
+    name: str
+    due: int
+    since: dt.datetime | None
+    failed: int
+
+
+def jobs_by_kind() -> Iterator[JobsOfKind]:
+    """Yield the jobs of every kind that there is."""
+    for model in apps.get_models():
+        if issubclass(model, Job):
+            due = model.objects.due().order_by().aggregate(count=Count("pk"), since=Min("due_at"))
+            failed = model.objects.filter(status=Job.Status.FAILED).count()
+            name = str(model._meta.verbose_name_plural)
+            yield JobsOfKind(model._meta.model_name or "", name, due["count"], due["since"], failed)
 
 
 class RowsCollector(Collector):
@@ -23,14 +45,10 @@ class RowsCollector(Collector):
             "oneclaw_jobs_oldest_seconds", "How long the oldest due job waits, by kind.", labels=["kind"]
         )
         failed = GaugeMetricFamily("oneclaw_jobs_failed", "Jobs that were given up, by kind.", labels=["kind"])
-        for model in apps.get_models():
-            if not issubclass(model, Job):
-                continue
-            kind = model._meta.model_name or ""
-            due = model.objects.due().order_by().aggregate(count=Count("pk"), since=Min("due_at"))
-            waiting.add_metric([kind], due["count"])
-            oldest.add_metric([kind], _seconds(now, due["since"]))
-            failed.add_metric([kind], model.objects.filter(status=Job.Status.FAILED).count())
+        for jobs in jobs_by_kind():
+            waiting.add_metric([jobs.kind], jobs.due)
+            oldest.add_metric([jobs.kind], _seconds(now, jobs.since))
+            failed.add_metric([jobs.kind], jobs.failed)
         yield from (waiting, oldest, failed)
         worker = Heartbeat.objects.filter(name=Heartbeat.WORKER).first()
         yield GaugeMetricFamily(

@@ -4,9 +4,11 @@ import re
 from dataclasses import dataclass
 
 from allauth.usersessions.models import UserSession
+from django.db import transaction
 from django.utils.translation import gettext as _
 
-from oneclaw.models import User
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, User
 
 # Browsers by a word of their user agent, the more specific word first.
 BROWSERS = [("Edg", "Edge"), ("OPR", "Opera"), ("Firefox", "Firefox"), ("Chrome", "Chrome"), ("Safari", "Safari")]
@@ -42,6 +44,16 @@ def end_sign_in(user: User, device_id: int) -> None:
     sign_in = UserSession.objects.filter(user=user, pk=device_id).first()
     if sign_in is not None:
         sign_in.end()
+
+
+@transaction.atomic
+def end_all(actor: User, person: User) -> int:
+    """End every sign-in of `person`, whose sockets close at once, for the admin `actor`; return how many there were."""
+    sign_ins = list(UserSession.objects.filter(user=person))
+    for sign_in in sign_ins:
+        sign_in.end()
+    record(AuditKind.SIGNED_OUT, actor=actor, person=person, devices=len(sign_ins))
+    return len(sign_ins)
 
 
 def name_of(user_agent: str) -> str:

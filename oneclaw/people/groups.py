@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
 from oneclaw.models import Group
+from oneclaw.people import roles
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.spaces import groups
 from oneclaw.spaces.members import MembersError
@@ -20,7 +21,7 @@ PAGE_ROWS = 100
 
 @require_http_methods(["GET", "POST"])
 def group_list(request: SignedInRequest) -> HttpResponse:
-    """List the groups; POST makes one. For admins only."""
+    """List the groups; POST makes one."""
     check_admin(request)
     refusal = ""
     if request.method == "POST":
@@ -38,7 +39,7 @@ def group_list(request: SignedInRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def group(request: SignedInRequest, group_id: int) -> HttpResponse:
-    """Show a group with its members; POST changes it (`do`: rename, add, remove, delete). For admins only."""
+    """Show a group with its members; POST changes it (`do`: rename, add, remove, delete)."""
     check_admin(request)
     shown, refusal = get_object_or_404(Group, pk=group_id), ""
     if request.method == "POST":
@@ -66,6 +67,6 @@ def group(request: SignedInRequest, group_id: int) -> HttpResponse:
 
 
 def check_admin(request: SignedInRequest) -> None:
-    """Raise Http404 unless an admin asks."""
-    if not request.user.is_staff:
+    """Raise Http404 unless the person may manage people."""
+    if not request.user.has_perm(roles.MANAGE_PEOPLE):
         raise Http404

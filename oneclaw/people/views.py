@@ -18,6 +18,7 @@ from django.views.decorators.cache import cache_control, never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from oneclaw import runtime_settings
 from oneclaw.config import release
 from oneclaw.models import User
 from oneclaw.people import devices, invitations, keys
@@ -30,7 +31,7 @@ BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 login = LoginView.as_view(
     extra_context={
-        "signup_open": lambda: settings.SIGN_UP != "closed",
+        "signup_open": lambda: runtime_settings.value("sign_up") != "closed",
         "nobody_yet": lambda: not User.objects.exists(),
         "sso_name": lambda: settings.OIDC_ISSUER and settings.OIDC_NAME,
     }

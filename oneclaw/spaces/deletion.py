@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
+from oneclaw.audit import holds
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 from oneclaw.spaces.members import lock
@@ -75,9 +76,10 @@ def delete(space: Space, by: User | None = None, digest: str | None = None) -> D
     """Delete the shared space with all that the plan names, and return the plan.
 
     Raise SpaceNotFoundError when there is no such space, or `by` does not own it; ChangedPlanError when `digest` is
-    that of another plan.
+    that of another plan; HeldError when a legal hold keeps it.
     """
     space = lock(space, by)
+    holds.refuse_if_held(spaces=[space])
     found = plan(space)
     if digest is not None and digest != found.digest:
         raise ChangedPlanError

@@ -7,7 +7,8 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from oneclaw.models import Space, SpaceMember, User
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, Space, SpaceMember, User
 from oneclaw.text import InvalidTextError, UserFacingError, validated_text
 
 NAME_MAX_CHARS = 80
@@ -84,11 +85,15 @@ def update(space: Space, draft: SpaceDraft) -> None:
     space.save(update_fields=["name", "description", "colour", "kind", "needs_second_person"])
 
 
+@transaction.atomic
 def archive(space: Space) -> None:
     """Archive the space: it can be read and searched, and nothing in it changes."""
-    Space.objects.shared().filter(pk=space.pk, archived_at=None).update(archived_at=timezone.now())
+    if Space.objects.shared().filter(pk=space.pk, archived_at=None).update(archived_at=timezone.now()):
+        record(AuditKind.SPACE_CHANGED, space=space, archived=True)
 
 
+@transaction.atomic
 def unarchive(space: Space) -> None:
     """Bring an archived space back."""
     Space.objects.filter(pk=space.pk).update(archived_at=None)
+    record(AuditKind.SPACE_CHANGED, space=space, archived=False)

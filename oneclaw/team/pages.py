@@ -26,8 +26,13 @@ class TeamPage:
 PAGES = [
     TeamPage("team_people", _("People"), "oneclaw.manage_people"),
     TeamPage("invitations", _("Invitations"), "oneclaw.manage_people"),
+    TeamPage("team_keeping", _("Retention"), "oneclaw.manage_people"),
+    TeamPage("groups", _("Groups"), "oneclaw.manage_people"),
     TeamPage("team_usage", _("Usage"), "oneclaw.view_spend"),
+    TeamPage("team_budgets", _("Budgets"), "oneclaw.change_budget"),
+    TeamPage("team_settings", _("Settings"), "oneclaw.change_runtimesetting"),
     TeamPage("team_audit", _("Audit log"), "oneclaw.view_audit"),
+    TeamPage("team_health", _("Health"), "oneclaw.view_invariantrun"),
 ]
 
 

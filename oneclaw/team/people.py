@@ -1,20 +1,21 @@
-"""The page of people: who may do what, who is disabled, and links for a forgotten password."""
+"""The pages of people: who may do what, who is disabled, where they are signed in, links for a forgotten password."""
 
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.paginator import Paginator
-from django.db.models import Q
+from django.db.models import Count, Max, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from oneclaw.audit.record import record
-from oneclaw.models import AuditKind, User
-from oneclaw.people import invitations, roles
+from oneclaw.models import ApiKey, AuditKind, User
+from oneclaw.people import devices, invitations, roles
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.sign_in.fresh import fresh_sign_in_required
 from oneclaw.text import UserFacingError
@@ -30,6 +31,24 @@ manages_people = permission_required(roles.MANAGE_PEOPLE, raise_exception=True)
 def people(request: SignedInRequest) -> HttpResponse:
     """Show the people whose address or name has the words of `q`, or everybody."""
     return shown(request)
+
+
+@require_GET
+@manages_people
+def person_page(request: SignedInRequest, person_id: int) -> HttpResponse:
+    """Show one person: role, groups, devices, and API keys without their names."""
+    person = get_object_or_404(User, pk=person_id, awaits_approval=False)
+    may_grant = request.user.has_perm(roles.GRANT_ROLES)
+    keys = ApiKey.objects.live().filter(user=person).aggregate(count=Count("pk"), last_used=Max("last_used_at"))
+    context = {
+        "person": person,
+        "memberships": person.group_memberships.select_related("group").order_by("group__name"),
+        "devices": devices.devices_of(person, request.session.session_key),
+        "keys": keys,
+        "changeable": roles.may_change(request.user, person) and person.pk != request.user.pk,
+        "roles": User.Role.choices if may_grant else [],
+    }
+    return render(request, "team/person.html", context)
 
 
 def shown(request: SignedInRequest, **more: Any) -> HttpResponse:
@@ -61,7 +80,7 @@ def change_role(request: SignedInRequest, person_id: int) -> HttpResponse:
     person, role = get_object_or_404(User, pk=person_id), request.POST.get("role", "")
     if role in User.Role.values:
         changed(request, person, lambda: roles.change_role(request.user, person, role))
-    return redirect("team_people")
+    return back(request, person)
 
 
 @require_POST
@@ -72,7 +91,27 @@ def set_active(request: SignedInRequest, person_id: int) -> HttpResponse:
     person = get_object_or_404(User, pk=person_id)
     active = request.POST.get("active") == "yes"
     changed(request, person, lambda: roles.set_active(request.user, person, active))
-    return redirect("team_people")
+    return back(request, person)
+
+
+@require_POST
+@manages_people
+@fresh_sign_in_required
+def sign_out(request: SignedInRequest, person_id: int) -> HttpResponse:
+    """Sign a person out on all devices; their API keys stay valid."""
+    person = get_object_or_404(User, pk=person_id)
+    if roles.may_change(request.user, person):
+        count = devices.end_all(request.user, person)
+        sentence = ngettext("Signed out on {count} device.", "Signed out on {count} devices.", count)
+        messages.success(request, sentence.format(count=count))
+    else:
+        messages.error(request, str(roles.MayNotError()))
+    return redirect("team_person", person.pk)
+
+
+def back(request: SignedInRequest, person: User) -> HttpResponse:
+    """Lead to the page on which the person was changed: their own, or that of all."""
+    return redirect("team_person", person.pk) if request.POST.get("from") == "person" else redirect("team_people")
 
 
 def changed(request: SignedInRequest, person: User, change: Any) -> None:

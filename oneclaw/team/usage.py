@@ -45,7 +45,7 @@ def usage(request: SignedInRequest) -> HttpResponse:
         **chart_of(report.by_day(spends, month), whole),
         "tables": [(title, report.by(spends, grouping)[:TABLE_MAX_ROWS]) for grouping, title in TITLES.items()],
         "budgets": budgets.states_of_all(),
-        "may_change_budgets": request.user.is_staff and request.user.has_perm("oneclaw.change_budget"),
+        "may_change_budgets": request.user.has_perm("oneclaw.change_budget"),
     }
     return render(request, "team/usage.html", context)
 

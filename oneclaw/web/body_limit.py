@@ -2,19 +2,10 @@
 calls a view."""
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
 
-from django.utils import translation
 from django.utils.translation import gettext_lazy
 
-from oneclaw.people.preferences import accept_language_of, language_of
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Any, Any, Any], Awaitable[None]]
+from oneclaw.web.limits.early_refusal import Application, Message, Receive, Send, refuse
 
 TOO_LARGE = gettext_lazy("This request is too large.")
 TOO_SLOW = gettext_lazy("This request arrived too slowly. Try again.")
@@ -40,7 +31,7 @@ class BodyLimitMiddleware:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
         if announced.isdigit() and int(announced) > self._max_bytes:
-            await refuse(scope, send, 413)
+            await refuse(scope, send, 413, "too_large", TOO_LARGE)
             return
         remaining_bytes = self._max_bytes
         deadline: float | None = None
@@ -73,22 +64,9 @@ class BodyLimitMiddleware:
 
         try:
             await self._application(scope, limited_receive, observed_send)
-        except (BodyTooLargeError, BodyTooSlowError) as error:
+        except BodyTooLargeError:
             if not has_started:
-                await refuse(scope, send, 413 if isinstance(error, BodyTooLargeError) else 408)
-
-
-async def refuse(scope: Message, send: Send, status: int) -> None:
-    """Send 413 or 408 in the language of the Accept-Language header: the person is not known yet."""
-    code, text = ("too_large", TOO_LARGE) if status == 413 else ("too_slow", TOO_SLOW)
-    with translation.override(language_of(None, accept_language_of(scope))):
-        body = json.dumps({"code": code, "text": str(text)}).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-        (b"content-security-policy", b"default-src 'none'"),
-        (b"x-content-type-options", b"nosniff"),
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+                await refuse(scope, send, 413, "too_large", TOO_LARGE)
+        except BodyTooSlowError:
+            if not has_started:
+                await refuse(scope, send, 408, "too_slow", TOO_SLOW)

@@ -9,6 +9,7 @@ from chat.models import Beat, ContextRound, ImportJob, Schedule
 from memory.models import Comparison, DocumentJob, FileVersion, Flush, LibraryFile, MemoryRevision
 from oneclaw import invariants
 from oneclaw.jobs import Job
+from oneclaw.models import AccountImport, Offboarding
 
 QUEUED = "status = 'queued', token = NULL, lease_until = NULL, finished_at = NULL, due_at = now()"
 RUNNING = (
@@ -19,7 +20,9 @@ DONE = "status = 'done', token = NULL, lease_until = NULL, finished_at = now()"
 FAILED = DONE.replace("done", "failed") + ", error = 'cut'"
 
 
-@pytest.fixture(params=[Flush, DocumentJob, Comparison, ImportJob, ContextRound, Beat, FileVersion])
+@pytest.fixture(
+    params=[Flush, DocumentJob, Comparison, ImportJob, ContextRound, Beat, FileVersion, AccountImport, Offboarding]
+)
 def job(request, world):
     """A job of each kind."""
     if request.param is Flush:
@@ -38,6 +41,10 @@ def job(request, world):
         return ContextRound.objects.create(
             owner=world.ada, session=world.session, number=1, kind=kind, reason=reason, through=through
         )
+    if request.param is AccountImport:
+        return AccountImport.objects.create(owner=world.ada)
+    if request.param is Offboarding:
+        return Offboarding.objects.create(owner=world.ada, person=world.ada.pk)
     if request.param is Comparison:
         return Comparison.objects.create(owner=world.ada, revision=MemoryRevision.objects.earliest("pk"))
     kind = DocumentJob.Kind.LAST_MESSAGES
@@ -72,6 +79,8 @@ def test_every_kind_of_job_is_tested():
         DocumentJob,
         Comparison,
         ImportJob,
+        AccountImport,
+        Offboarding,
         ContextRound,
         Beat,
         FileVersion,

@@ -118,7 +118,9 @@ def parts(live, ada):
     group = groups.create("Night shift")
     groups.add(group, ada.email)
     # Where one only presses something there is nothing to look at, and any number will do.
-    pressed = dict.fromkeys(["decision_id", "device_id", "key_id", "suggestion_id", "review_id", "task_id"], 1)
+    pressed = dict.fromkeys(
+        ["decision_id", "device_id", "key_id", "suggestion_id", "review_id", "task_id", "rule_id", "hold_id"], 1
+    )
     return pressed | {
         "session_id": session.pk,
         "message_id": tea.message.pk,
@@ -166,7 +168,7 @@ def round_of(session):
 
 
 # Tests of their own look at what these links open.
-LINKS = ("/welcome/", "/first/")
+LINKS = ("/welcome/", "/first/", "/team/people/", "/team/offboardings/")
 
 
 async def test_every_page_of_something(live, ada, parts):

@@ -11,6 +11,7 @@ from chat.context.view import META_KEY, ViewRow, is_thinking
 from chat.conversations.shared.marks import FROM_KEY
 from chat.models import ChatSession
 from oneclaw.llm import Block
+from oneclaw.llm.citations import uncited
 from oneclaw.llm.quoting import quoted
 
 # The tag around the text of a message, and how much of a name the model is told.
@@ -59,8 +60,9 @@ def cleaned(row: ViewRow, names: Mapping[str, str]) -> ViewRow:
 
 
 def without_calls(content: Iterable[Block], names: Mapping[str, str]) -> list[Block]:
-    """Return the blocks that others may read: no thoughts, and only calls of tools that read nothing personal."""
-    return [block for block in content if not is_thinking(block) and is_for_others(block, names)]
+    """Return the blocks that others may read: no thoughts, only calls of tools that read nothing personal, and nothing
+    that a text cites."""
+    return [uncited(block) for block in content if not is_thinking(block) and is_for_others(block, names)]
 
 
 def is_for_others(block: Mapping[str, Any], names: Mapping[str, str]) -> bool:

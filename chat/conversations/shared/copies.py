@@ -8,10 +8,12 @@ from chat import extensions
 from chat.attachments import store
 from chat.conversations.shared.marks import FROM_KEY, MEMBER
 from chat.models import Attachment, ChatSession, Message
+from chat.rendering.citations import SOURCES_KEY
+from oneclaw.llm.citations import uncited
 from oneclaw.models import User
 
 # What may hold something of its owner's memory in a message from before it was shared.
-PERSONAL_META = ("context", "hook_text", "sent", "answer_lines", "cards")
+PERSONAL_META = ("context", "hook_text", "sent", "answer_lines", "cards", SOURCES_KEY)
 HIDDEN_BLOCKS = ("thinking", "redacted_thinking", "tool_result", "compaction")
 
 
@@ -27,7 +29,7 @@ def for_fork(user: User, source: ChatSession, message: Message) -> Message:
         {name: value for name, value in message.meta.items() if name != "by"},
     )
     if message.seq <= source.shared_seq:
-        made.content = [block for block in made.content if for_others(block)]
+        made.content = [uncited(block) for block in made.content if for_others(block)]
         made.meta = {name: value for name, value in made.meta.items() if name not in PERSONAL_META}
         made.html, made.html_version = "", 0
     if message.role == Message.Role.USER:

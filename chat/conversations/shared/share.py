@@ -15,8 +15,9 @@ from chat.conversations.shared.marks import MEMBER
 from chat.models import Agent, Attachment, ChatSession, Message, Schedule, default_agent
 from chat.signals import session_shared
 from oneclaw import pubsub
+from oneclaw.audit.record import record
 from oneclaw.jobs import OPEN_STATUSES, Job
-from oneclaw.models import Space, User, clock
+from oneclaw.models import AuditKind, Space, User, clock
 from oneclaw.text import UserFacingError
 
 # How many names the dialog shows.
@@ -115,6 +116,7 @@ def share(user: User, session: ChatSession, space: Space) -> ChatSession:
     leave_rounds(locked)
     written_by_members(locked).filter(meta__by=MEMBER).update(meta=WithoutBy("meta"))
     notify(locked, before)
+    record(AuditKind.SHARED, actor=user, space=space, session=str(locked.pk))
     return locked
 
 
@@ -132,6 +134,7 @@ def unshare(user: User, session: ChatSession) -> ChatSession:
     if not locked.is_shared:
         return locked
     transcript.refuse_if_busy(locked)
+    record(AuditKind.SHARE_ENDED, actor=user, space=locked.space_id, session=str(locked.pk))
     make_private(locked)
     return locked
 

@@ -37,6 +37,8 @@ class Said:
     # Of a failed answer: its protocol code, and why.
     error_code: str = ""
     error: Reason | None = None
+    # Whether its owner found the answer good, and why; None: not rated.
+    rating: tuple[bool, str] | None = None
 
     @property
     def text(self) -> str:
@@ -59,7 +61,10 @@ class Conversation:
     created_at: dt.datetime | None = None
     active_at: dt.datetime | None = None
     archived: bool = False
+    pinned: bool = False
     folder: str = ""
+    # The name of the agent.
+    agent: str = ""
     mode: str = "agent"
     # Pictures and files that were left out.
     left_out: int = 0

@@ -14,7 +14,7 @@ from chat.conversations.keys import conversation_key
 from chat.conversations.titles import first_words
 from chat.conversations.transcript import content_columns, html_columns
 from chat.library import organise
-from chat.models import ChatSession, Folder, Message, Turn, default_agent
+from chat.models import Agent, ChatSession, Folder, Message, Rating, Turn, default_agent
 from chat.signals import session_imported
 from chat.transfer.importing.conversation import Conversation, Said
 from chat.transfer.importing.reasons import NotImportableError
@@ -59,6 +59,11 @@ def create_session(owner: User, conversation: Conversation) -> ChatSession:
     # Foreign keys are looked at when the transaction commits.
     Turn.objects.bulk_create(turns, BATCH_ROWS)
     Message.objects.bulk_create(rows, BATCH_ROWS)
+    rated = [(row, each.rating) for row, each in zip(rows, said, strict=True) if each.rating]
+    Rating.objects.bulk_create(
+        Rating(message=row, agent=session.agent, model=row.model, is_good=good, reason=reason)
+        for row, (good, reason) in rated
+    )
     asked_at = Message.objects.filter(pk=OuterRef("prompt")).values("created_at")
     session.turns.update(started_at=Subquery(asked_at))
     session_imported.send(ChatSession, user=owner, session=session)
@@ -81,7 +86,7 @@ def refuse_twice(owner: User, origin: str) -> None:
 
 
 def new_session(owner: User, conversation: Conversation, last: dt.datetime) -> ChatSession:
-    session_id, agent = uuid.uuid4(), default_agent()
+    session_id, agent = uuid.uuid4(), agent_of(owner, conversation.agent)
     title, said = conversation.title, conversation.messages
     first = next((each.text for each in said if each.role == "user" and each.text.strip()), "")
     active_at = conversation.active_at or last
@@ -97,6 +102,7 @@ def new_session(owner: User, conversation: Conversation, last: dt.datetime) -> C
         read_seq=len(said),
         active_at=active_at,
         archived_at=active_at if conversation.archived else None,
+        pinned_at=active_at if conversation.pinned else None,
         folder=folder_of(owner, conversation.folder),
         origin=conversation.origin if conversation.origin.partition(":")[2] else None,
     )
@@ -104,6 +110,11 @@ def new_session(owner: User, conversation: Conversation, last: dt.datetime) -> C
     session.created_at = conversation.created_at or said[0].created_at or active_at
     session.save(update_fields=["created_at"])
     return session
+
+
+def agent_of(owner: User, name: str) -> Agent:
+    """Return the person's own agent with this name; without one, the server's default."""
+    return Agent.objects.own_of(owner).filter(name=name).first() or default_agent()
 
 
 def folder_of(owner: User, name: str) -> Folder | None:

@@ -11,8 +11,11 @@ from oneclaw.text import replace_unstorable_in_json
 logger = logging.getLogger(__name__)
 
 
-def conversation_of(raw: bytes) -> Conversation:
-    """Return the conversation of one element, in JSON. Raise NotBrought when it is invalid or of an unknown format."""
+def conversation_of(raw: bytes, file_block: own.FileBlock = own.no_file) -> Conversation:
+    """Return the conversation of one element, in JSON; `file_block` is asked for its files.
+
+    Raise NotBrought when it is invalid or of an unknown format.
+    """
     try:
         value = replace_unstorable_in_json(json.loads(raw))
     except (ValueError, RecursionError):
@@ -20,7 +23,7 @@ def conversation_of(raw: bytes) -> Conversation:
     if not isinstance(value, dict):
         raise NotImportableError("unknown")
     try:
-        conversation = _read(value)
+        conversation = _read(value, file_block)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         # Shapes that no reader expects are without end. Nothing of what is in it gets into the log.
         logger.warning("A conversation has another shape than its format: %s", type(error).__name__)
@@ -42,9 +45,9 @@ def title_of(raw: bytes) -> str:
     return found[:200] if isinstance(found, str) else ""
 
 
-def _read(value: dict[str, object]) -> Conversation:
+def _read(value: dict[str, object], file_block: own.FileBlock) -> Conversation:
     if value.get("format") == own.FORMAT:
-        return own.conversation(value)
+        return own.conversation(value, file_block)
     if isinstance(value.get("mapping"), dict):
         return chatgpt.conversation(value)
     if isinstance(value.get("chat_messages"), list):

@@ -26,7 +26,8 @@ from chat.transfer.importing.formats import conversation_of, title_of
 from chat.transfer.importing.reasons import ImportFileRefusedError, NotImportableError
 from oneclaw import pubsub
 from oneclaw.jobs import ClaimLostError
-from oneclaw.models import User
+from oneclaw.leaving import imports
+from oneclaw.models import AccountImport, User
 from oneclaw.tasks import hint
 from oneclaw.text import replace_unstorable
 
@@ -85,6 +86,7 @@ def sweep_files() -> None:
     if not settings.IMPORTS.is_dir():
         return
     named = {str(pk) for pk in ImportJob.objects.open().values_list("pk", flat=True)}
+    named |= {imports.path_of(pk).stem for pk in AccountImport.objects.open().values_list("pk", flat=True)}
     for path in settings.IMPORTS.iterdir():
         if path.stem not in named and time.time() - path.stat().st_mtime > ORPHAN_SECONDS:
             path.unlink(missing_ok=True)

@@ -6,10 +6,11 @@ The file may have been edited: content that is not valid in our tables is left o
 import math
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from chat.context import notices
+from chat.models import Rating
 from chat.transfer.importing.conversation import (
     Conversation,
     Said,
@@ -40,7 +41,15 @@ MAX_LINES = 100
 MAX_PARAMS = 10
 
 
-def conversation(value: Mapping[str, Any]) -> Conversation:
+# Returns the block for the file with an id and a name that came with the conversation; None when it did not.
+FileBlock = Callable[[str, str], Block | None]
+
+
+def no_file(id: str, name: str) -> None:
+    """Return None: a conversation alone brings no files."""
+
+
+def conversation(value: Mapping[str, Any], file_block: FileBlock = no_file) -> Conversation:
     """Return the conversation of `value`, the whole file. Raise NotBrought when it is invalid."""
     if not isinstance(value.get("version"), int) or value["version"] > VERSION:
         raise NotImportableError("newer")
@@ -59,7 +68,7 @@ def conversation(value: Mapping[str, Any]) -> Conversation:
             # A file brings no other words of the server: what follows them follows the message before.
             indexes[number(each)] = parent
             continue
-        said, left = message(each, parent)
+        said, left = message(each, parent, file_block)
         left_out += left
         if said.role == "tool":
             if parent is None or parent not in asked or parent in answered or not fits(messages[parent], said):
@@ -83,7 +92,9 @@ def conversation(value: Mapping[str, Any]) -> Conversation:
         created_at=moment(value.get("created_at")),
         active_at=moment(value.get("active_at")),
         archived=value.get("archived") is True,
+        pinned=value.get("pinned") is True,
         folder=words(value.get("folder"), 60),
+        agent=words(value.get("agent"), 80),
         mode=MODES.get(words(value.get("mode")), "agent"),
         left_out=left_out,
     )
@@ -106,13 +117,15 @@ def number(value: Mapping[str, Any]) -> int:
     return seq if isinstance(seq, int) else -1
 
 
-def message(value: Mapping[str, Any], parent: int | None) -> tuple[Said, int]:
+def message(value: Mapping[str, Any], parent: int | None, file_block: FileBlock = no_file) -> tuple[Said, int]:
     """Return one message, and the number of files left out."""
     role, content, left_out = value["role"], [], 0
     for block in listing(value.get("content")):
-        kept = block_of(mapping(block), role)
-        content += kept
-        left_out += mapping(block).get("type") == "attachment"
+        is_file = mapping(block).get("type") == "attachment"
+        id, name = (words(mapping(block).get(key)) for key in ("id", "name"))
+        file = file_block(id, name) if is_file and role == "user" and id else None
+        content += [file] if file else block_of(mapping(block), role)
+        left_out += is_file and not file
     error = mapping(value.get("error"))
     said = Said(
         role=role,
@@ -127,8 +140,14 @@ def message(value: Mapping[str, Any], parent: int | None) -> tuple[Said, int]:
         cards=cards_of(mapping(value.get("cards"))) if role == "tool" else {},
         error_code=words(error.get("code"), 40),
         error=reason_of(error.get("reason")) or verbatim(words(error.get("text"), 500)),
+        rating=rating_of(mapping(value.get("rating"))) if role == "assistant" else None,
     )
     return said, left_out
+
+
+def rating_of(value: Mapping[str, Any]) -> tuple[bool, str] | None:
+    good = value.get("good")
+    return (good, plain(value.get("reason"))[: Rating.REASON_MAX_CHARS]) if isinstance(good, bool) else None
 
 
 def usage_of(value: Mapping[str, Any]) -> dict[str, int] | None:

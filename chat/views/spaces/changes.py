@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from chat.views.spaces.frame import owned_space
+from oneclaw.audit.holds import HeldError
 from oneclaw.models import Space
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.spaces import deletion, lifecycle
@@ -73,7 +74,7 @@ def delete_space(request: SignedInRequest, space_id: int) -> HttpResponse:
     if request.method == "POST":
         try:
             deletion.delete(space, request.user, request.POST.get("digest", ""))
-        except deletion.ChangedPlanError as error:
+        except (deletion.ChangedPlanError, HeldError) as error:
             refusal = error.sentence
         except lifecycle.SpaceNotFoundError:
             raise Http404 from None

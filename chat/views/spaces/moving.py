@@ -6,12 +6,12 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
+from chat.attachments import store
 from chat.conversations import lifecycle
 from chat.conversations.model_choice import open_spaces
 from chat.library import spaces
 from chat.library.viewers import viewers
-from chat.models import Attachment
-from chat.views.own import managed_session, own_session
+from chat.views.own import own_session
 from chat.views.spaces.members import number
 from oneclaw.people.requests import SignedInRequest
 
@@ -19,7 +19,9 @@ from oneclaw.people.requests import SignedInRequest
 @require_http_methods(["GET", "POST"])
 def move(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show the spaces into which the conversation can move, and what becomes visible (GET), or move it (POST)."""
-    session = managed_session(request.user, session_id)
+    session = own_session(request.user, session_id, "space")
+    if session.owner_id != request.user.pk:
+        raise Http404
     open_to, refusal = open_spaces(request.user), ""
     if request.method == "POST":
         chosen = request.POST.get("space", "")
@@ -45,8 +47,9 @@ def session_viewers(request: SignedInRequest, session_id: uuid.UUID) -> HttpResp
 
 @require_GET
 def file_viewers(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
-    """Show who can see a file that the person attached, and why."""
-    own = Attachment.objects.filter(owner=request.user).select_related("owner", "session__space", "session__owner")
-    file = get_object_or_404(own, pk=attachment_id)
+    """Show who can see an attached file that the person can see, and why."""
+    file = store.visible_file(request.user, attachment_id)
+    if file is None:
+        raise Http404
     context = {"file": file, "session": file.session, "viewers": viewers(file)}
     return render(request, "chat/spaces/session_viewers.html", context)

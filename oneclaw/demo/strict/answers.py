@@ -121,4 +121,5 @@ def _content(block: ReplyBlock) -> dict[str, Any]:
     words = "".join(block.deltas)
     if block.key == "partial_json":
         return {**block.start, "input": json.loads(words or "{}")}
-    return {**block.start, block.key: words}
+    cited = {"citations": list(block.citations)} if block.citations else {}
+    return {**block.start, block.key: words, **cited}

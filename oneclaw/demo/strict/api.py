@@ -13,6 +13,7 @@ from oneclaw.demo.replies import Reply
 from oneclaw.demo.strict.answers import AnswerRoom, finish
 from oneclaw.demo.strict.betas import COMPACTION, betas_of, check_betas
 from oneclaw.demo.strict.cache import CacheUse, Clock, PromptCache
+from oneclaw.demo.strict.citations import check_search_results, with_citations
 from oneclaw.demo.strict.compaction import check_block, check_compaction, prompt_tokens, signed_block
 from oneclaw.demo.strict.messages import check_messages
 from oneclaw.demo.strict.models import MODELS, ModelRules, facts_of, model_info
@@ -62,6 +63,7 @@ class StrictApi:
         reply = respond(body)
         if reply.body is not None:
             return reply
+        reply = replace(reply, blocks=tuple(with_citations(reply.blocks, body)))
         use = self._use(request)
         room = AnswerRoom.of(body["max_tokens"], request.tokens, request.facts.window_tokens)
         tokens = self.thinking_tokens if thinks(body, request.facts) and request.facts.described else 0
@@ -122,6 +124,7 @@ class StrictApi:
         parts = parts_of(body)
         check_block(body, parts, betas)
         check_messages(body, facts, thinks=thinks(body, facts) and facts.described)
+        check_search_results(body, facts)
         check_marks(parts, body)
         prefix = check_prefix(body, parts, facts, betas)
         shown = [

@@ -61,6 +61,7 @@ def _counts(block: Mapping[str, Any]) -> Iterator[int]:
             content = block.get("content") or ""
             inside = [{"type": "text", "text": content}] if isinstance(content, str) else content
             yield from (block_tokens(each) for each in inside)
+            yield text_tokens(f"{block.get('source', '')} {block.get('title', '')}".strip())
         case "thinking" | "redacted_thinking":
             yield 0
         case "compaction":

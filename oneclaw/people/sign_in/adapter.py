@@ -12,6 +12,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import ngettext
 
+from oneclaw import runtime_settings
 from oneclaw.models import User
 from oneclaw.people.sign_in import attempts, sign_up
 
@@ -21,12 +22,12 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Return whether a person may create an account by the sign-up page."""
-        return settings.SIGN_UP != "closed"
+        return runtime_settings.value("sign_up") != "closed"
 
     def save_user(self, request: HttpRequest, user: Any, form: Any, commit: bool = True) -> Any:
         """Save a person who has signed up; where an admin decides, the account waits for that."""
         super().save_user(request, user, form, commit=False)
-        sign_up.prepare(user, needs_approval=settings.SIGN_UP == "approval")
+        sign_up.prepare(user, needs_approval=runtime_settings.value("sign_up") == "approval")
         if commit:
             user.save()
         return user

@@ -5,6 +5,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
+from oneclaw import runtime_settings
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, User
 from oneclaw.people.roles import MANAGE_PEOPLE, MayNotError
@@ -19,7 +20,7 @@ class NotWaitingError(UserFacingError):
 
 def may_sign_up(email: str) -> bool:
     """Return whether the domain of `email` may sign up. Subdomains count only when they are named themselves."""
-    if settings.SIGN_UP != "domains":
+    if runtime_settings.value("sign_up") != "domains":
         return True
     return email.rpartition("@")[2].lower() in settings.SIGN_UP_DOMAINS
 

@@ -206,7 +206,7 @@ def test_a_text_that_cannot_be_kept_keeps_no_lease_from_being_renewed(ada):
     abandon(turn)
     unstorable = [{"type": "tool_use", "id": "toolu_1", "name": "n", "input": {"n": float("inf")}}]
     with pytest.raises(DataError):
-        save_rows([(turn.pk, turn.holder)], [(turn, answer.pk, unstorable)])
+        save_rows([(turn.pk, turn.holder)], [(turn, answer, unstorable)])
     turn.refresh_from_db()
     assert turn.lease_until > timezone.now()
 

@@ -42,14 +42,12 @@ PAGES = {
     "export_markdown": ("get", SEES),
     "export_json": ("get", SEES),
     "session_viewers": ("get", SEES),
-    "move_to_space": ("get", SEES),
+    "move_to_space": ("get", ("ada",)),
     "message_details": ("get", SEES),
     "message_raw": ("get", SEES),
     "rename": ("get", MANAGES),
     "share": ("get", ("ada",)),
     "share_with_space": ("get", MANAGES),
-    "move_to_space": ("get", MANAGES),
-    "session_viewers": ("get", SEES),
     "make_private": ("get", ()),
     "compact": ("post", WRITES),
     "stop": ("post", WRITES),
@@ -62,6 +60,7 @@ PAGES = {
 # Not there for anybody: answers from before it was shared, what others think of answers, and rounds that do not exist.
 HIDDEN = {
     "message_context_json": "get",
+    "message_source": "get",
     "message_rate": "post",
     "round": "get",
     "edit_round": "get",
@@ -90,7 +89,12 @@ def signed_in(user):
 def address(pattern, cast):
     question, answer = cast.session.messages.order_by("seq")[:2]
     message = question if pattern.name == "message_edit" else answer
-    ids = {"<uuid:session_id>": cast.session.pk, "<int:message_id>": message.pk, "<int:number>": 1}
+    ids = {
+        "<uuid:session_id>": cast.session.pk,
+        "<int:message_id>": message.pk,
+        "<int:number>": 1,
+        "<str:mark>": "m2-1",
+    }
     route = str(pattern.pattern)
     for name, value in ids.items():
         route = route.replace(name, str(value))

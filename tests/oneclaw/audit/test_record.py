@@ -10,6 +10,7 @@ from django.urls import reverse
 from oneclaw.audit.record import record
 from oneclaw.models import AuditEvent, AuditKind, User
 from oneclaw.people import keys
+from oneclaw.spaces import lifecycle
 
 pytestmark = pytest.mark.django_db
 
@@ -97,3 +98,13 @@ async def test_the_page_exports_what_its_filter_shows(async_client, admin_person
 
     lines = b"".join([part async for part in response.streaming_content]).decode().splitlines()
     assert [json.loads(line)["actor"] for line in lines] == [ada.pk]
+
+
+def test_who_gives_a_role_in_a_space_is_recorded(client, ada, stranger):
+    space = lifecycle.create(ada, lifecycle.SpaceDraft("Engine room"))
+    client.force_login(ada)
+    client.post(reverse("add_space_member", args=[space.pk]), {"email": stranger.email, "role": "reader"})
+
+    event = AuditEvent.objects.filter(kind=AuditKind.MEMBERS_CHANGED).latest("pk")
+    assert (event.actor, event.person, event.space) == (ada.pk, stranger.pk, space.pk)
+    assert event.details == {"role": "reader"}

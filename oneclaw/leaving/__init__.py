@@ -1,0 +1,1 @@
+"""Let people leave: their removal, what proves it, and what prevents it."""

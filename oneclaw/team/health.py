@@ -1,0 +1,103 @@
+"""The page of health: which parts of the installation work, which work is behind, and what to do about it."""
+
+import datetime as dt
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.contrib.auth.decorators import permission_required
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from oneclaw.models import AuditDelivery, AuditLink, Heartbeat, InvariantRun, clock
+from oneclaw.ops.health import is_migrated
+from oneclaw.ops.waiting import jobs_by_kind
+from oneclaw.people.requests import SignedInRequest
+
+# A kind of job is behind when its oldest one is due for so long.
+BEHIND = dt.timedelta(minutes=10)
+# The invariants are checked once a day.
+INVARIANTS_LATE = dt.timedelta(days=2)
+# Events are linked every five seconds.
+UNLINKED_MAX_EVENTS = 100
+VIOLATIONS_MAX_COUNT = 20
+
+
+@dataclass(frozen=True)
+class Check:
+    """One part of the installation: how it is, and what to do unless it works."""
+
+    title: str
+    is_good: bool
+    text: str
+    remedy: str = ""
+
+
+@require_GET
+@permission_required("oneclaw.view_invariantrun", raise_exception=True)
+def health(request: SignedInRequest) -> HttpResponse:
+    """Show the parts, the work that waits, and what the last check of the invariants has found."""
+    now, run = clock.read_database_time(), InvariantRun.objects.first()
+    jobs = [(each, each.since is not None and now - each.since > BEHIND) for each in jobs_by_kind()]
+    context = {
+        "checks": [worker(), migrations(), invariants(run, now), audit_log(), collector()],
+        "jobs": [(each, is_behind) for each, is_behind in jobs if each.due or each.failed],
+        "violations": run.violations[:VIOLATIONS_MAX_COUNT] if run else [],
+    }
+    return render(request, "team/health.html", context)
+
+
+def worker() -> Check:
+    last = Heartbeat.objects.filter(name=Heartbeat.WORKER).first()
+    return Check(
+        _("Worker"),
+        Heartbeat.objects.has_worker(),
+        _("Last heard of: {when}").format(when=shown(last.at) if last else _("never")),
+        _("Start a worker: manage.py serve worker. With REDIS_URL, check that Redis answers."),
+    )
+
+
+def migrations() -> Check:
+    is_done = is_migrated()
+    text = _("The database fits this version.") if is_done else _("The database is older than this version.")
+    return Check(_("Database"), is_done, text, _("Run manage.py migrate."))
+
+
+def invariants(run: InvariantRun | None, now: dt.datetime) -> Check:
+    if run is None:
+        text = _("Not checked yet.")
+    elif run.count:
+        text = _("{when}: violations found: {count}").format(when=shown(run.at), count=run.count)
+    else:
+        text = _("{when}: nothing found").format(when=shown(run.at))
+    is_good = run is not None and not run.count and now - run.at < INVARIANTS_LATE
+    remedy = _("Run manage.py check_invariants. What it finds is a defect: keep a backup, and report it.")
+    return Check(_("Consistency of the data"), is_good, text, remedy)
+
+
+def audit_log() -> Check:
+    count = AuditLink.objects.filter(position=None).count()
+    return Check(
+        _("Audit log"),
+        count <= UNLINKED_MAX_EVENTS,
+        _("Events that are not linked yet: {count}").format(count=count),
+        _("A worker links them: see above."),
+    )
+
+
+def collector() -> Check:
+    delivery = AuditDelivery.objects.first()
+    if not settings.AUDIT_WEBHOOK:
+        return Check(_("Collector of the audit log"), True, _("Not used."))
+    failures = delivery.failures if delivery else 0
+    text = f"{delivery.error}" if delivery and failures else _("It has all events that it was sent.")
+    remedy = _("Check ONECLAW_AUDIT_WEBHOOK. Nothing is lost: the events are sent when it answers again.")
+    return Check(_("Collector of the audit log"), not failures, text, remedy)
+
+
+def shown(moment: dt.datetime) -> str:
+    """Return `moment` as a page writes it."""
+    return date_format(localtime(moment), "SHORT_DATETIME_FORMAT")

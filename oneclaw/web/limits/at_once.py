@@ -1,0 +1,219 @@
+"""Limit how many requests are answered at once: of each sign-in, and of all, so that one person leaves threads and
+connections to others. Further requests wait in a queue that takes one of each sign-in in turn.
+
+Askers are recognised by a hash of the cookie or key, or by their address. The database is not asked, because each
+request takes a connection from its pool.
+"""
+
+import asyncio
+import time
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, parse_cookie
+from django.utils.translation import gettext_lazy
+
+from oneclaw.people.keys import hashed
+from oneclaw.telemetry import metrics
+from oneclaw.web.limits.early_refusal import Application, Message, Receive, Send, refuse
+
+TOO_MANY = gettext_lazy("Too many requests. Try again in a moment.")
+# Requests of one sign-in that may wait, and for how long.
+WAITING_MAX_COUNT, WAITING_SECONDS = 60, 10.0
+RETRY_AFTER_SECONDS = 2
+# Connections of the pool that requests leave to sockets and running answers.
+OTHERS_CONNECTIONS = 4
+# What needs no database, and a probe that must be answered.
+EXEMPT_PATHS = ("/healthz", f"/{settings.STATIC_URL.strip('/')}/")
+# Paths whose requests count for their key; others count for their cookie.
+KEY_PATHS = ("/api/", "/scim/", "/metrics")
+# Under this name a request's scope has its slot.
+SCOPE_NAME = "oneclaw.slot"
+
+
+class TooManyAtOnceError(Exception):
+    """Too many requests of this sign-in wait, or this one has waited too long."""
+
+
+class Slots:
+    """The requests that are answered now, and those that wait, of one event loop: `total` of all askers, and as many of
+    each as `most_of` says."""
+
+    def __init__(self, total: int, most_of: Callable[[str], int]) -> None:
+        self._total, self._most_of = total, most_of
+        self._running: Counter[str] = Counter()
+        # By asker, the one whose turn it is first.
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+
+    async def take(self, asker: str) -> None:
+        """Wait until a request of `asker` may begin. Raise TooManyAtOnceError."""
+        if asker not in self._waiting and self._has_room(asker):
+            self._running[asker] += 1
+            return
+        self.check(asker)
+        queue = self._waiting.setdefault(asker, deque())
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        queue.append(turn)
+        try:
+            async with asyncio.timeout(WAITING_SECONDS):
+                await turn
+        except TimeoutError:
+            self._leave(asker, turn)
+            raise TooManyAtOnceError from None
+        except asyncio.CancelledError:
+            self._leave(asker, turn)
+            raise
+
+    def check(self, asker: str) -> None:
+        """Raise TooManyAtOnceError when too many requests of `asker` wait."""
+        if len(self._waiting.get(asker, ())) >= WAITING_MAX_COUNT:
+            raise TooManyAtOnceError
+
+    def give_back(self, asker: str) -> None:
+        """End a request of `asker`, and begin the next one that waits."""
+        self._running[asker] -= 1
+        if not self._running[asker]:
+            del self._running[asker]
+        for each in list(self._waiting):
+            if self._has_room(each) and self._begin_next(each):
+                return
+
+    def _has_room(self, asker: str) -> bool:
+        return self._running[asker] < self._most_of(asker) and self._running.total() < self._total
+
+    def _begin_next(self, asker: str) -> bool:
+        """Begin the first waiting request of `asker`, whose next one comes after all others; False when none waits."""
+        queue = self._waiting.pop(asker)
+        while queue:
+            turn = queue.popleft()
+            if queue:
+                self._waiting[asker] = queue
+            if not turn.done():
+                turn.set_result(None)
+                self._running[asker] += 1
+                return True
+        self._waiting.pop(asker, None)
+        return False
+
+    def _leave(self, asker: str, turn: asyncio.Future[None]) -> None:
+        """Take a request that is not waited for out of the queue; if it was just begun, give its slot back."""
+        if turn.done() and not turn.cancelled():
+            self.give_back(asker)
+            return
+        queue = self._waiting.get(asker, deque())
+        if turn in queue:
+            queue.remove(turn)
+        if not queue:
+            self._waiting.pop(asker, None)
+
+
+class Slot:
+    """The slot of one request, which it has from the end of its body until its response is made."""
+
+    def __init__(self, slots: Slots, asker: str) -> None:
+        self._slots, self._asker, self._is_taken = slots, asker, False
+        self._loop = asyncio.get_running_loop()
+
+    async def take(self) -> None:
+        """Wait for the slot. Raise TooManyAtOnceError."""
+        await self._slots.take(self._asker)
+        self._is_taken = True
+
+    def give_back(self) -> None:
+        """Give the slot back, in the thread of the event loop; do nothing when it was given back already."""
+        if self._is_taken:
+            self._is_taken = False
+            self._slots.give_back(self._asker)
+
+    def give_back_from_thread(self) -> None:
+        """Give the slot back from another thread."""
+        self._loop.call_soon_threadsafe(self.give_back)
+
+
+class AtOnceMiddleware:
+    """An ASGI middleware that lets requests wait while too many are answered, and refuses with 429 what waits in vain.
+
+    A request has its slot once its body has arrived, so that a slow upload takes none.
+    """
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._slots: tuple[asyncio.AbstractEventLoop, Slots] | None = None
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["path"].startswith(EXEMPT_PATHS):
+            await self._application(scope, receive, send)
+            return
+        asker, slots, has_body = asker_of(scope), self._slots_of_loop(), False
+        slot = Slot(slots, asker)
+
+        async def receive_in_turn() -> Message:
+            nonlocal has_body
+            message = await receive()
+            if not has_body and message["type"] == "http.request" and not message.get("more_body", False):
+                has_body = True
+                await slot.take()
+            return message
+
+        began = time.monotonic()
+        try:
+            # Its body need not arrive to be refused.
+            slots.check(asker)
+            await self._application({**scope, SCOPE_NAME: slot}, receive_in_turn, send)
+        except TooManyAtOnceError:
+            metrics.requests.labels(scope["method"], "4xx").observe(time.monotonic() - began)
+            await refuse(scope, send, 429, "too_many_requests", TOO_MANY, RETRY_AFTER_SECONDS)
+        finally:
+            slot.give_back()
+
+    def _slots_of_loop(self) -> Slots:
+        loop = asyncio.get_running_loop()
+        if self._slots is None or self._slots[0] is not loop:
+            self._slots = loop, Slots(total_at_once(), most_at_once)
+        return self._slots[1]
+
+
+def give_back_slot(request: HttpRequest) -> None:
+    """Give back the slot of a request that waits, and holds no connection to the database meanwhile."""
+    slot = getattr(request, "scope", {}).get(SCOPE_NAME)
+    if slot is not None:
+        slot.give_back_from_thread()
+
+
+def free_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Free the connection and the slot of a request as soon as its response is made: sending it to a slow browser may
+    take long. What is streamed is read in other threads (oneclaw/threads.py)."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if SCOPE_NAME in getattr(request, "scope", {}):
+            connection.close_if_unusable_or_obsolete()
+            give_back_slot(request)
+        return response
+
+    return answer
+
+
+def asker_of(scope: Message) -> str:
+    """Return by what a request is counted: its key, its sign-in, or else its address."""
+    headers = dict(scope["headers"])
+    if scope["path"].startswith(KEY_PATHS):
+        proof = headers.get(b"authorization", b"").decode("latin-1")
+    else:
+        cookies = parse_cookie(headers.get(b"cookie", b"").decode("latin-1"))
+        proof = cookies.get(settings.SESSION_COOKIE_NAME, "")
+    if proof:
+        return f"proof {hashed(proof)}"
+    return f"address {(scope.get('client') or ('',))[0]}"
+
+
+def most_at_once(asker: str) -> int:
+    """Return how many requests of `asker` are answered at once. Many people may have one address."""
+    return total_at_once() if asker.startswith("address") else settings.PERSON_REQUESTS
+
+
+def total_at_once() -> int:
+    """Return how many requests are answered at once in a process."""
+    return max(1, settings.DATABASE_POOL - OTHERS_CONNECTIONS)

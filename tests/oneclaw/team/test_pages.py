@@ -1,0 +1,118 @@
+"""The pages under /team/: who may open which, one person's page, budgets, and health."""
+
+import pytest
+from allauth.usersessions.models import UserSession
+from django.test import Client
+from django.utils import timezone
+
+from oneclaw.models import AuditEvent, AuditKind, Budget, Group, InvariantRun, User
+from oneclaw.people import roles
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "correct horse battery"
+
+OPEN_TO = {
+    "/team/people/": {"owner", "people"},
+    "/groups/": {"owner", "people"},
+    "/team/budgets/": {"owner"},
+    "/team/settings/": {"owner"},
+    "/team/health/": {"owner", "auditor"},
+}
+
+
+def with_role(role):
+    person = User.objects.create_user(f"{role or 'member'}@example.org", PASSWORD, timezone_chosen=True)
+    roles.set_role(person, role)
+    person.save()
+    return person
+
+
+def client_of(person):
+    client = Client()
+    # Signed in just now, so that rights may be changed.
+    assert client.post("/accounts/login/", {"login": person.email, "password": PASSWORD}).status_code == 302
+    return client
+
+
+def test_each_page_is_for_the_roles_that_need_it_and_named_only_to_them(ada):
+    person_page = f"/team/people/{ada.pk}/"
+    expected = {**OPEN_TO, person_page: {"owner", "people"}}
+    for role in User.Role.values:
+        client = Client()
+        client.force_login(with_role(role))
+        for address, allowed in expected.items():
+            page = client.get(address)
+            assert (page.status_code == 200) == (role in allowed), (role, address, page.status_code)
+            if page.status_code == 200:
+                navigation = page.content.decode().partition("</nav>")[2].partition("</nav>")[0]
+                named = {each for each in OPEN_TO if f'href="{each}"' in navigation}
+                assert named == {each for each, those in OPEN_TO.items() if role in those}
+
+
+def test_a_person_is_signed_out_everywhere_by_those_who_may(ada):
+    adas, other, owner = client_of(ada), client_of(ada), with_role("owner")
+    for client in (adas, other):
+        client.get("/")
+    admin = client_of(with_role("people"))
+    page = admin.get(f"/team/people/{ada.pk}/").content.decode()
+    assert page.count('class="device"') == 2
+    assert "Signed out on 2 devices." in admin.post(f"/team/people/{ada.pk}/sign-out", follow=True).content.decode()
+    assert [client.get("/").status_code for client in (adas, other)] == [302, 302]
+    assert not UserSession.objects.filter(user=ada).exists()
+    event = AuditEvent.objects.get(kind=AuditKind.SIGNED_OUT, person=ada.pk)
+    assert event.details == {"devices": 2}
+    # A people admin may not do so to an owner.
+    owners = client_of(owner)
+    owners.get("/")
+    assert "Sign out everywhere" not in admin.get(f"/team/people/{owner.pk}/").content.decode()
+    admin.post(f"/team/people/{owner.pk}/sign-out")
+    assert owners.get("/").status_code == 200
+    # Disabled from the page, which is shown again.
+    disabled = admin.post(f"/team/people/{ada.pk}/active", {"active": "no", "from": "person"})
+    assert disabled["Location"] == f"/team/people/{ada.pk}/"
+    ada.refresh_from_db()
+    assert not ada.is_active
+
+
+def test_budgets_are_made_changed_and_deleted_and_each_change_is_recorded(ada, admin_person, client):
+    client.force_login(admin_person)
+    group = Group.objects.create(name="Research")
+
+    def make(**fields):
+        return client.post("/team/budgets/", {"period": "month", "max_cost": "20", **fields}).status_code
+
+    assert make(email="ADA@example.org") == 302
+    assert make(group=group.pk) == 302
+    assert make(period="day", max_cost="", max_tokens="1000") == 302
+    # One of the kind is enough; a stranger, a person and a group, and no limit are mistakes.
+    wrong = [{"group": group.pk}, {"email": "nobody@example.org"}, {"email": ada.email, "group": group.pk}]
+    assert [make(**fields) for fields in [*wrong, {"period": "day", "email": ada.email, "max_cost": ""}]] == [422] * 4
+    adas = Budget.objects.get(user=ada)
+    page = client.get("/team/budgets/").content.decode()
+    assert "ada@example.org, Month" in page
+    assert "Everybody, Day" in page
+    assert client.post(f"/team/budgets/{adas.pk}/", {"max_cost": "", "max_tokens": ""}).status_code == 422
+    client.post(f"/team/budgets/{adas.pk}/", {"max_cost": "30", "max_tokens": "500"})
+    adas.refresh_from_db()
+    assert (adas.max_cost, adas.max_tokens) == (30, 500)
+    client.post(f"/team/budgets/{adas.pk}/", {"do": "delete"})
+    assert Budget.objects.count() == 2
+    events = AuditEvent.objects.filter(kind=AuditKind.SETTING_CHANGED, person=ada.pk).order_by("pk")
+    assert [(each.actor, each.details["dollars"], each.details.get("deleted")) for each in events] == [
+        (admin_person.pk, "20.00", None),
+        (admin_person.pk, "30.00", None),
+        (admin_person.pk, "30.00", True),
+    ]
+
+
+def test_health_says_what_does_not_work_and_what_to_do(admin_person, client):
+    client.force_login(admin_person)
+    page = client.get("/team/health/").content.decode()
+    assert "Start a worker" in page
+    assert "The database fits this version." in page
+    assert "Run manage.py migrate." not in page
+    violation = {"invariant": "a space has an owner", "text": "space 7 has none"}
+    InvariantRun.objects.create(at=timezone.now(), seconds=1, checked=9, count=1, violations=[violation])
+    page = client.get("/team/health/").content.decode()
+    assert "violations found: 1" in page
+    assert "space 7 has none" in page
