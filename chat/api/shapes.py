@@ -110,7 +110,7 @@ class TokensOut(Schema):
 
     @classmethod
     def of(cls, message: Message) -> "TokensOut":
-        used = details.tokens_of([message], {})
+        used = details.tokens_of([message])
         return cls(input=used.read, cached=used.cached, written_to_cache=used.written_to_cache, output=used.written)
 
 

@@ -23,7 +23,7 @@ from chat.context.shared.rows import as_sent
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.conversations import model_choice
 from chat.models import Attachment, ChatSession, ChatSessionQuerySet, ContextRound, Head, Message, SubTask, Turn
-from oneclaw.llm import ApiMessage, BadRequestError, Block, Request, ThinkingBoundError
+from oneclaw.llm import ApiMessage, BadRequestError, Block, Finished, Request, ThinkingBoundError
 
 logger = logging.getLogger(__name__)
 
@@ -234,6 +234,16 @@ def answer_meta(request: Request, turn: Turn) -> dict[str, Any]:
     if turn.session.used_rounds:
         sent["rounds"] = turn.session.used_rounds
     return {META_KEY: sent}
+
+
+def upstream_meta(answer: Message, finished: Finished) -> dict[str, Any]:
+    """Return what is added to the meta of `answer` when another server than the first one has given it.
+
+    Its thinking is never sent, so it counts as an answer without.
+    """
+    if not finished.upstream:
+        return {}
+    return {Message.UPSTREAM_KEY: finished.upstream, META_KEY: {**answer.meta.get(META_KEY, {}), "thinks": False}}
 
 
 def api_messages(session: ChatSession) -> list[ApiMessage]:

@@ -74,7 +74,10 @@ def offered_models() -> dict[str, str]:
     """
     if llm.is_demo():
         return {settings.MODEL: label_of(llm.DEMO_MODEL)}
-    return settings.MODELS if settings.MODEL in settings.MODELS else {settings.MODEL: settings.MODEL, **settings.MODELS}
+    own = settings.MODELS if settings.MODEL in settings.MODELS else {settings.MODEL: settings.MODEL, **settings.MODELS}
+    if not settings.UPSTREAMS:
+        return own
+    return {model: label for each in reversed(settings.UPSTREAMS) for model, label in each.labels.items()} | own
 
 
 def label_of(model: str) -> str:

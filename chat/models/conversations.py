@@ -299,6 +299,8 @@ class Message(models.Model):
         NOTICE = "notice"
 
     Status = AnswerStatus
+    # The key in `meta` of the server in ONECLAW_UPSTREAMS that has given an answer; the first server is not named.
+    UPSTREAM_KEY = "upstream"
 
     session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="messages", db_index=False)
     # The sequence number in the session: 1, 2, 3 … without a gap.

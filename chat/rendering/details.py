@@ -1,15 +1,15 @@
 """The details of a message: who wrote it, when, what it cost, and what of the extensions went into it."""
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.db.models import Q
 
 from chat import extensions
 from chat.extensions import Detail
 from chat.models import Message
+from oneclaw.spend.prices import prices_on
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,9 @@ def details_of(message: Message) -> Details:
     if turn is not None:
         own = Q(turn=turn, role=Message.Role.ASSISTANT)
         rounds = list(
-            session.messages.filter(own, seq__lte=message.seq).order_by("seq").only("usage", "model", "created_at")
+            session.messages.filter(own, seq__lte=message.seq)
+            .order_by("seq")
+            .only("usage", "model", "meta", "created_at")
         )
     used = [each for each in rounds if each.usage]
     began, ended = rounds[0].created_at, message.finished_at
@@ -50,20 +52,23 @@ def details_of(message: Message) -> Details:
     sources = [extension.details for extension in extensions.installed() if extension.details]
     return Details(
         message=message,
-        tokens=tokens_of(used, settings.PRICES) if used else None,
+        tokens=tokens_of(used) if used else None,
         seconds=None if by_person or ended is None else max(0.0, (ended - began) / dt.timedelta(seconds=1)),
         attempt=turn.attempt if turn else 0,
         from_extensions=[each for details in sources for each in details(session, prompt)] if known else [],
     )
 
 
-def tokens_of(answers: Sequence[Message], prices: dict[str, tuple[float, ...]]) -> Tokens:
-    """Add up the requests. `prices` is settings.PRICES. Pure."""
+def tokens_of(answers: Sequence[Message]) -> Tokens:
+    """Add up the requests, each at the price of the server that has answered."""
 
     def total(name: str) -> int:
         return sum(int((answer.usage or {}).get(name) or 0) for answer in answers)
 
-    costs = [cost_of(answer.usage or {}, price_of(answer.model, prices)) for answer in answers]
+    costs = [
+        cost_of(answer.usage or {}, price_of(answer.model, prices_on(answer.meta.get(Message.UPSTREAM_KEY, ""))))
+        for answer in answers
+    ]
     known = [cost for cost in costs if cost is not None]
     return Tokens(
         read=total("input_tokens"),
@@ -74,7 +79,7 @@ def tokens_of(answers: Sequence[Message], prices: dict[str, tuple[float, ...]]) 
     )
 
 
-def price_of(model: str, prices: dict[str, tuple[float, ...]]) -> tuple[float, ...] | None:
+def price_of(model: str, prices: Mapping[str, tuple[float, ...]]) -> tuple[float, ...] | None:
     """Return the price of the longest name with which the model's begins: servers add dates to names. Pure."""
     fitting = [name for name in prices if model.startswith(name)]
     return prices[max(fitting, key=len)] if fitting else None

@@ -17,7 +17,7 @@ from django.conf import settings
 from chat import extensions
 from chat.compaction import room
 from chat.context.notices import ANSWER_NOW
-from chat.context.prompt import answer_meta, build_request, withhold_earlier_thinking
+from chat.context.prompt import answer_meta, build_request, upstream_meta, withhold_earlier_thinking
 from chat.conversations import transcript
 from chat.conversations.payers import payer_of_answers
 from chat.extensions import BeforeAgentStart, FinishedCall, TurnFinished
@@ -256,6 +256,7 @@ class RunningTurn:
                         case llm.Retrying(failure, seconds):
                             self.listener.retrying(failure, seconds)
                         case llm.Finished():
+                            self.answer.message.meta |= upstream_meta(self.answer.message, event)
                             return event, broken
         raise llm.CutOffError("the stream ended without an end")
 

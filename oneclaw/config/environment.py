@@ -134,13 +134,19 @@ def prices(name: str) -> dict[str, tuple[float, ...]]:
     for word in words(name):
         model, _, listed = word.partition("=")
         try:
-            numbers = [float(number) for number in listed.split("/")]
+            found[model] = price(listed if model else "")
         except ValueError:
-            numbers = []
-        if not model or len(numbers) not in (2, 4) or not all(0 <= number < 1e6 for number in numbers):
-            raise ImproperlyConfigured(f"{name} says “{word}”; write it like claude-sonnet-5-5=2/10 or =2/10/0.1/2.5.")
-        found[model] = tuple(numbers) if len(numbers) == 4 else (*numbers, numbers[0] * 0.1, numbers[0] * 1.25)
+            form = "claude-sonnet-5-5=2/10 or =2/10/0.1/2.5"
+            raise ImproperlyConfigured(f"{name} says “{word}”; write it like {form}.") from None
     return found
+
+
+def price(listed: str) -> tuple[float, ...]:
+    """Return the four prices in `listed`, such as 2/10 or 2/10/0.1/2.5. Raise ValueError."""
+    numbers = [float(number) for number in listed.split("/")]
+    if len(numbers) not in (2, 4) or not all(0 <= number < 1e6 for number in numbers):
+        raise ValueError(f"no prices: {listed}")
+    return tuple(numbers) if len(numbers) == 4 else (*numbers, numbers[0] * 0.1, numbers[0] * 1.25)
 
 
 def choices(name: str, allowed: Iterable[str], defaults: dict[str, str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Settings of the model's server, and of the models that people may choose."""
 
 from oneclaw.config import environment
+from oneclaw.config.upstreams import read_upstreams
 
 ANTHROPIC_API_KEY = environment.text("ANTHROPIC_API_KEY")
 # Any server that speaks the Messages API.
@@ -12,6 +13,8 @@ NEEDS_DEMO = not (ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL or DEMO_URL)
 MODEL = environment.text("ONECLAW_MODEL", "claude-sonnet-5-5")
 # The models that people may choose, each with its label. MODEL, which is the default, is always among them.
 MODELS = environment.labelled("ONECLAW_MODELS")
+# Further servers that speak the Messages API, in the order in which they are asked.
+UPSTREAMS = read_upstreams(environment.text("ONECLAW_UPSTREAMS"))
 # The model of titles and summaries.
 FAST_MODEL = environment.text("ONECLAW_FAST_MODEL", "claude-haiku-5-5")
 # Timeouts in seconds: to connect, without data in a text (ten times that while a model thinks), and of a whole turn.

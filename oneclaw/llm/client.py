@@ -8,34 +8,29 @@ import asyncio
 import contextlib
 import functools
 import logging
-import math
 import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 
 from oneclaw.llm.budgets import refuse_if_used_up
 from oneclaw.llm.connection import client_of_loop, timeouts
 from oneclaw.llm.events import AnswerReader, Event, Finished, Retrying, TextDelta
-from oneclaw.llm.facts import Refusal, cached_facts, current_facts, learn
+from oneclaw.llm.facts import Refusal, cached_facts_at, current_facts, learn
 from oneclaw.llm.failures import (
     AnswerRefusedError,
     BadRequestError,
     CompactionBlockError,
     ContextTooLongError,
-    CutOffError,
     EmptyAnswerError,
     ModelRequestError,
-    ModelTimeoutError,
     NoKeyError,
     TruncatedAnswerError,
     UnknownModelError,
-    UnreachableError,
     UnreadableAnswerError,
-    failure_of_response,
 )
 from oneclaw.llm.known_models import Facts
 from oneclaw.llm.request import (
@@ -47,14 +42,13 @@ from oneclaw.llm.request import (
     parts_of,
     refusal_in,
 )
+from oneclaw.llm.transport.errors import failure_of_error
 from oneclaw.llm.transport.reading import FrameReads
+from oneclaw.llm.upstreams.portable import event_at, request_at, routes_for
+from oneclaw.llm.upstreams.routes import Route, home_of
 from oneclaw.spend.calls import Payer, Spending, paid_by
 from oneclaw.spend.usage import whole_usage
 from oneclaw.telemetry import metrics
-
-if TYPE_CHECKING:
-    # At run time, functions import it: the SDK takes 75 MB and a second, which commands and idle workers do not need.
-    import httpx2
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -84,34 +78,70 @@ async def stream(request: Request, spending: Spending) -> AsyncGenerator[Event]:
     What the server says that each attempt took is added to `spending`, which the caller stores, however it ends.
 
     Raise a ModelRequestError otherwise, and no other exception. Before the first event, a retryable failure is followed
-    by a Retrying event and another attempt. Use contextlib.aclosing when you may stop before the end.
+    by the next server that may answer; after the last one, by a Retrying event and another attempt from the first. Use
+    contextlib.aclosing when you may stop before the end.
     """
-    facts = await current_facts(request.model)
-    parts = parts_of(request, facts)
-    attempt, refusals = 1, 0
+    routes = routes_for(request)
+    at, attempt = 0, 1
+    home_failure: ModelRequestError | None = None
     while True:
-        arrived = False
         try:
-            async with contextlib.aclosing(_attempt(parts, may_be_silent(parts, facts), spending)) as events:
+            async with contextlib.aclosing(_stream_at(request, routes[at], spending)) as events:
                 async for event in events:
-                    arrived = True
                     yield event
             return
-        except ModelRequestError as failure:
-            if arrived:
-                raise
-            accepted = await _without_refused(failure, request, parts, facts) if refusals < MAX_REFUSALS else None
-            seconds = None if accepted else _wait(failure, attempt)
-            if accepted is None and seconds is None:
-                raise
-            refused_with = failure
-        if accepted:
-            parts, refusals = accepted, refusals + 1
-            facts = cached_facts(request.model)
+        except _NothingArrivedError as nothing:
+            # A person is told what the model's home says, whatever the others answered.
+            home_failure = failure = home_failure if at and home_failure else nothing.failure
+        has_next = failure.retryable and at + 1 < len(routes)
+        seconds = None if has_next else _wait(failure, attempt)
+        if has_next:
+            at += 1
+            log.warning("The server %s is asked for %s now: %s", routes[at].name, routes[at].model, failure)
         elif seconds is not None:
-            yield Retrying(refused_with, seconds)
+            yield Retrying(failure, seconds)
             await asyncio.sleep(seconds)
-            attempt += 1
+            at, attempt = 0, attempt + 1
+        else:
+            raise failure
+
+
+async def _stream_at(request: Request, route: Route, spending: Spending) -> AsyncGenerator[Event]:
+    """Yield the events of one attempt on `route`, without the optional fields that its server refuses.
+
+    Raise _NothingArrivedError before the first event, another ModelRequestError later.
+    """
+    sent, arrived, refusals = request_at(request, route), False, 0
+    try:
+        facts = await current_facts(route)
+        parts = parts_of(sent, facts)
+        while True:
+            try:
+                async with contextlib.aclosing(_attempt(parts, may_be_silent(parts, facts), spending, route)) as events:
+                    async for event in events:
+                        arrived = True
+                        if passed := event_at(event, route):
+                            yield passed
+                return
+            except ModelRequestError as failure:
+                accepted = None
+                if not arrived and refusals < MAX_REFUSALS:
+                    accepted = await _without_refused(failure, sent, parts, facts, route)
+                if accepted is None:
+                    raise
+            parts, refusals, facts = accepted, refusals + 1, cached_facts_at(route)
+    except ModelRequestError as failure:
+        if arrived:
+            raise
+        raise _NothingArrivedError(failure) from failure.__cause__
+
+
+class _NothingArrivedError(Exception):
+    """An attempt failed with `failure` before the first event of the answer."""
+
+    def __init__(self, failure: ModelRequestError) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
 
 
 async def complete(request: Request, spending: Spending) -> str:
@@ -141,11 +171,12 @@ def complete_sync(request: Request, payer: Payer) -> str:
 
 async def count_tokens(request: Request) -> int:
     """Return how many tokens the request has for its model. Raise a ModelRequestError."""
-    facts = await current_facts(request.model)
-    parts = counted_parts_of(request, facts)
+    route = home_of(request.model)
+    facts = await current_facts(route)
+    parts = counted_parts_of(request_at(request, route), facts)
 
     async def ask() -> int:
-        counted = await _messages_for(parts).count_tokens(**parts)
+        counted = await _messages_for(parts, route).count_tokens(**parts)
         return int(counted.input_tokens)
 
     try:
@@ -155,7 +186,7 @@ async def count_tokens(request: Request) -> int:
     except (BadRequestError, UnknownModelError) as failure:
         refusal = refusal_in(failure, parts, facts)
         # Of the fields, only a block is not what every server counts.
-        await learn(request.model, refusal if refusal and refusal.feature == "compacts" else Refusal("counts"))
+        await learn(route, refusal if refusal and refusal.feature == "compacts" else Refusal("counts"))
         raise
 
 
@@ -215,7 +246,7 @@ async def warm_up() -> None:
     answer = httpx2.MockTransport(lambda _: httpx2.Response(200, content=b""))
     async with httpx2.AsyncClient(transport=answer) as http:
         request = Request("warm", [], [{"role": "user", "content": "warm"}])
-        parts = parts_of(request, await current_facts(request.model))
+        parts = parts_of(request, await current_facts(Route(request.model)))
         offline = client.with_options(http_client=http)
         async with offline.messages.with_streaming_response.create(**parts, stream=True) as response:
             await response.read()
@@ -224,13 +255,15 @@ async def warm_up() -> None:
 # -- One attempt ---------------------------------------------------------------------------------
 
 
-async def _attempt(parts: dict[str, Any], may_be_silent: bool, spending: Spending) -> AsyncGenerator[Event]:
+async def _attempt(
+    parts: dict[str, Any], may_be_silent: bool, spending: Spending, route: Route
+) -> AsyncGenerator[Event]:
     reader = AnswerReader(parts["model"])
     arrived, outcome, began = False, "abandoned", time.monotonic()
     silence = settings.SILENCE_TIMEOUT
     longest = silence * (THINKING_SILENCE_FACTOR if may_be_silent else 1)
     try:
-        create: Any = _messages_for(parts).with_streaming_response.create
+        create: Any = _messages_for(parts, route).with_streaming_response.create
         async with create(**parts, stream=True, timeout=timeouts(longest)) as response:
             kind = response.headers.get("content-type", "text/event-stream")
             if not kind.startswith("text/event-stream"):
@@ -259,7 +292,7 @@ async def _attempt(parts: dict[str, Any], may_be_silent: bool, spending: Spendin
             raise reader.failure
     except Exception as error:
         # Every exception of the transport becomes a typed failure.
-        failure = _failure(error, arrived)
+        failure = failure_of_error(error, arrived)
         outcome = failure.code
         if failure is error:
             raise
@@ -268,12 +301,12 @@ async def _attempt(parts: dict[str, Any], may_be_silent: bool, spending: Spendin
         metrics.model_requests.labels(parts["model"], "ok" if reader.finished else outcome).inc()
         # Also of an attempt that failed, or is not read to its end.
         if reader.usage:
-            spending.add(reader.model, whole_usage(reader.usage), is_whole=reader.finished)
+            spending.add(reader.model, whole_usage(reader.usage), is_whole=reader.finished, upstream=route.name)
 
 
-def _messages_for(parts: Mapping[str, Any]) -> Any:
+def _messages_for(parts: Mapping[str, Any], route: Route) -> Any:
     """Return the SDK's messages: those with betas, if the parts name some."""
-    client = client_of_loop()
+    client = client_of_loop(route.upstream)
     return client.beta.messages if "betas" in parts else client.messages
 
 
@@ -294,19 +327,19 @@ async def _complete(request: Request, spending: Spending) -> str:
 
 
 async def _without_refused(
-    failure: ModelRequestError, request: Request, parts: dict[str, Any], facts: Facts
+    failure: ModelRequestError, request: Request, parts: dict[str, Any], facts: Facts, route: Route
 ) -> dict[str, Any] | None:
     """Learn what the server has refused, and return the body without it; None when that would change nothing."""
     if refusal := refusal_in(failure, parts, facts):
         log.warning("The model's server refuses %s for %s: %s", refusal, request.model, failure)
-        await learn(request.model, refusal)
+        await learn(route, refusal)
     if isinstance(failure, ContextTooLongError):
         # Older models count the room for the answer, too.
         room = failure.limit - failure.tokens if failure.limit and failure.tokens else 0
         return {**parts, "max_tokens": room} if ANSWER_MIN_TOKENS <= room < parts["max_tokens"] else None
     if refusal is None:
         return None
-    changed = parts_of(request, cached_facts(request.model))
+    changed = parts_of(request, cached_facts_at(route))
     return changed if changed != parts else None
 
 
@@ -325,7 +358,7 @@ async def _with_retries(ask: Callable[[], Awaitable[T]]) -> T:
         try:
             return await ask()
         except Exception as error:  # noqa: BLE001
-            failure = _failure(error, arrived=False)
+            failure = failure_of_error(error, arrived=False)
             seconds = _wait(failure, attempt)
             if seconds is None:
                 raise failure from _cause(error)
@@ -347,34 +380,3 @@ def _cause(error: Exception) -> Exception | None:
     """Return `error` to be logged below its failure; None unless debugging, because the server's text may quote the
     conversation."""
     return error if log.isEnabledFor(logging.DEBUG) else None
-
-
-def _failure(error: Exception, arrived: bool) -> ModelRequestError:
-    """Return the typed failure for `error`."""
-    import anthropic
-    import httpx2
-
-    if isinstance(error, ModelRequestError):
-        # Nothing has arrived, so the answer was not cut off: the server closed the connection.
-        return UnreachableError(error.detail) if isinstance(error, CutOffError) and not arrived else error
-    if isinstance(error, anthropic.APIStatusError):
-        return failure_of_response(error.status_code, error.body, _retry_after(error.response))
-    cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) else error
-    detail = f"{type(cause).__name__}: {cause}"
-    if isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout):
-        return UnreachableError(detail)
-    if isinstance(cause, httpx2.TimeoutException | TimeoutError):
-        return ModelTimeoutError(detail)
-    if isinstance(error, anthropic.APIConnectionError | httpx2.HTTPError | OSError):
-        return CutOffError(detail) if arrived else UnreachableError(detail)
-    log.error("The model's answer could not be handled", exc_info=error)
-    return UnreadableAnswerError(detail)
-
-
-def _retry_after(response: "httpx2.Response") -> float | None:
-    """Return the seconds of the header `retry-after`; None when it is missing or a date."""
-    try:
-        seconds = float(response.headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    return max(0.0, seconds) if math.isfinite(seconds) else None

@@ -25,6 +25,7 @@ from oneclaw.llm.failures import (
     UnreadableAnswerError,
 )
 from oneclaw.llm.request import Request
+from oneclaw.llm.upstreams.routes import home_of
 from oneclaw.spend.calls import Payer, Spending, paid_by
 from oneclaw.spend.usage import whole_usage
 from oneclaw.text import replace_unstorable_in_json
@@ -86,7 +87,7 @@ async def _compact(request: Request, spending: Spending) -> Compaction:
         return Compaction(summary, _text_of(summary), whole_usage(usage))
     if blocks and summary is None:
         # A summary that fails has no blocks at all: this server does not know the field, and has answered.
-        await learn(request.model, Refusal("compacts"))
+        await learn(home_of(request.model), Refusal("compacts"))
         raise CompactionUnsupportedError(f"an answer instead of a summary, stop reason {reason}")
     if ending := FAILED_ENDINGS.get(reason):
         raise ending(f"no summary, stop reason {reason}")

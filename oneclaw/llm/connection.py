@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from oneclaw.config.upstreams import Upstream
 from oneclaw.llm.server import credentials
 
 if TYPE_CHECKING:
@@ -21,12 +22,15 @@ if TYPE_CHECKING:
 _clients: dict[tuple[asyncio.AbstractEventLoop, str, str], "tuple[anthropic.AsyncAnthropic, object]"] = {}
 
 
-def client_of_loop() -> "anthropic.AsyncAnthropic":
-    """Return the client of the running event loop, made on first use and closed when the loop ends."""
-    key, address = credentials()
+def client_of_loop(upstream: Upstream | None = None) -> "anthropic.AsyncAnthropic":
+    """Return the client of the running event loop for `upstream`, or for the first server.
+
+    It is made on first use and closed when the loop ends.
+    """
+    key, address = credentials(upstream)
     cache_key = (asyncio.get_running_loop(), key, address)
     if cache_key not in _clients:
-        client = _new_client(key, address)
+        client = _new_client(key, address, is_compatible=bool(upstream or settings.ANTHROPIC_BASE_URL))
         # A loop closes its async generators when it ends; this one closes the client.
         closing = _closing(cache_key, client)
         with contextlib.suppress(StopIteration):
@@ -52,7 +56,7 @@ async def _closing(
         await client.close()
 
 
-def _new_client(key: str, address: str) -> "anthropic.AsyncAnthropic":
+def _new_client(key: str, address: str, *, is_compatible: bool) -> "anthropic.AsyncAnthropic":
     import anthropic
     import httpx2
 
@@ -69,7 +73,7 @@ def _new_client(key: str, address: str) -> "anthropic.AsyncAnthropic":
         max_retries=0,
         timeout=timeout,
         # Some compatible servers accept the key in this header only.
-        default_headers={"x-api-key": key} if settings.ANTHROPIC_BASE_URL else None,
+        default_headers={"x-api-key": key} if is_compatible else None,
         # Redirects would send the key to another server.
         http_client=httpx2.AsyncClient(transport=transport, timeout=timeout, follow_redirects=False),
     )

@@ -69,6 +69,8 @@ class Finished:
     stop_reason: str
     usage: dict[str, Any]
     model: str
+    # The name of the server in ONECLAW_UPSTREAMS that has answered; "": the first one.
+    upstream: str = ""
 
 
 Event = BlockStarted | TextDelta | ThinkingDelta | BlockFinished | Retrying | Finished

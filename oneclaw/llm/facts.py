@@ -26,6 +26,7 @@ from django.utils.dateparse import parse_datetime
 from oneclaw.llm.failures import NoKeyError
 from oneclaw.llm.known_models import ADAPTIVE, EFFORTS, Facts, is_documented, known_facts
 from oneclaw.llm.server import is_official, server_hash
+from oneclaw.llm.upstreams.routes import Route, home_of
 from oneclaw.models import ModelFacts
 from oneclaw.threads import in_database
 
@@ -57,22 +58,29 @@ class _Read:
     facts: Mapping[str, Facts]
 
 
-_read = _Read("", 0.0, {})
+# What this process has read, by the name of the server in ONECLAW_UPSTREAMS; "": the first server.
+_read: dict[str, _Read] = {}
+NOTHING_READ = _Read("", 0.0, {})
 
 
 def facts_of(model: str) -> Facts:
-    """Return the facts of `model` on the configured server. Sync. Raise NoKeyError when there is none."""
-    global _read
-    server = server_hash()
-    if not _is_current(server):
+    """Return the facts of `model` on the server that is its home. Sync. Raise NoKeyError when there is none."""
+    return _facts_at(home_of(model))
+
+
+def _facts_at(route: Route) -> Facts:
+    server = server_hash(route.upstream)
+    if not _is_current(route, server):
         try:
             rows = ModelFacts.objects.filter(server=server)
-            _read = _Read(server, time.monotonic(), {row.model: facts_of_row(row) for row in rows})
+            found = {row.model: facts_of_row(row, route) for row in rows}
+            _read[route.name] = _Read(server, time.monotonic(), found)
         except DatabaseFailure:
             # Requests go on without the rows, and the database is not asked again at once.
             logger.warning("The facts of the models could not be read.", exc_info=True)
-            _read = _Read(server, time.monotonic(), _read.facts if _read.server == server else {})
-    return cached_facts(model)
+            before = _read.get(route.name, NOTHING_READ)
+            _read[route.name] = _Read(server, time.monotonic(), before.facts if before.server == server else {})
+    return cached_facts_at(route)
 
 
 def prompt_chars(model: str, max_chars: int) -> int:
@@ -85,43 +93,51 @@ def prompt_chars(model: str, max_chars: int) -> int:
     return min(max_chars, int(PROMPT_MAX_SHARE * facts.window_tokens * facts.chars_per_token))
 
 
-async def current_facts(model: str) -> Facts:
-    """Return the facts of `model` on the configured server. Raise NoKeyError when there is none."""
-    return cached_facts(model) if _is_current(server_hash()) else await in_database(facts_of, model)
+async def current_facts(route: Route) -> Facts:
+    """Return the facts of the model of `route` there. Raise NoKeyError when there is no server."""
+    is_current = _is_current(route, server_hash(route.upstream))
+    return cached_facts_at(route) if is_current else await in_database(_facts_at, route)
 
 
 def cached_facts(model: str) -> Facts:
-    """Return the facts of `model` as far as this process has read them, without a query."""
-    return _read.facts.get(model) or documented_facts(model)
+    """Return the facts of `model` at its home as far as this process has read them, without a query."""
+    return cached_facts_at(home_of(model))
 
 
-def documented_facts(model: str) -> Facts:
-    """Return the facts of `model` without what its server said about it."""
+def cached_facts_at(route: Route) -> Facts:
+    """Return the facts of the model of `route` there as far as this process has read them, without a query."""
+    return _read.get(route.name, NOTHING_READ).facts.get(route.model) or documented_facts(route.model, route)
+
+
+def documented_facts(model: str, route: Route | None = None) -> Facts:
+    """Return the facts of `model` on `route`, or at its home, without what its server said about it."""
     found = known_facts(model)
     if model in settings.WINDOWS:
         found = replace(found, window_tokens=settings.WINDOWS[model])
-    return found if is_official() else replace(found, compacts=False, cites=False)
+    is_first = (route or home_of(model)).upstream is None
+    return found if is_official() and is_first else replace(found, compacts=False, cites=False)
 
 
-async def learn(model: str, refusal: Refusal) -> None:
-    """Remember what the server refused for `model`: at once in this process, and in its row for the others."""
-    global _read
-    _read = replace(_read, facts={**_read.facts, model: without(cached_facts(model), refusal)})
+async def learn(route: Route, refusal: Refusal) -> None:
+    """Remember what the server of `route` refused for its model: at once in this process, and in its row for the
+    others."""
+    before = _read.get(route.name, NOTHING_READ)
+    facts = {**before.facts, route.model: without(cached_facts_at(route), refusal)}
+    _read[route.name] = replace(before, facts=facts)
     try:
-        await in_database(_store, server_hash(), model, refusal)
+        await in_database(_store, server_hash(route.upstream), route.model, refusal)
     except DatabaseFailure:
         logger.warning("A refusal of the model's server could not be stored.", exc_info=True)
 
 
 def forget_cache() -> None:
     """Read the rows again at the next use, because they have changed."""
-    global _read
-    _read = _Read("", 0.0, {})
+    _read.clear()
 
 
-def facts_of_row(row: ModelFacts) -> Facts:
-    """Return the facts by one row. Pure but for the clock."""
-    base = documented_facts(row.model)
+def facts_of_row(row: ModelFacts, route: Route | None = None) -> Facts:
+    """Return the facts by one row of the server of `route`, or of the model's home. Pure but for the clock."""
+    base = documented_facts(row.model, route)
     said: dict[str, Any] = {
         "window_tokens": settings.WINDOWS.get(row.model) or row.window,
         "max_output_tokens": row.max_output,
@@ -165,8 +181,9 @@ def without(facts: Facts, refusal: Refusal) -> Facts:
     return facts
 
 
-def _is_current(server: str) -> bool:
-    return _read.server == server and time.monotonic() - _read.at < ROWS_SECONDS
+def _is_current(route: Route, server: str) -> bool:
+    read = _read.get(route.name, NOTHING_READ)
+    return read.server == server and time.monotonic() - read.at < ROWS_SECONDS
 
 
 def _valid_refusals(learnt: Mapping[str, str]) -> list[Refusal]:

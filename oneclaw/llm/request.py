@@ -71,7 +71,7 @@ def parts_of(request: Request, facts: Facts) -> dict[str, Any]:
     """
     messages = list(request.messages) if facts.cites else [without_citations(each) for each in request.messages]
     parts: dict[str, Any] = {"model": request.model, "messages": messages}
-    if request.compaction is not None or _has_compaction_block(request.messages):
+    if request.compaction is not None or has_compaction_block(request.messages):
         if not facts.compacts:
             raise CompactionUnsupportedError
         parts["betas"] = [COMPACTION_BETA]
@@ -136,7 +136,8 @@ def refusal_in(failure: ModelRequestError, parts: Mapping[str, Any], facts: Fact
     return None
 
 
-def _has_compaction_block(messages: Sequence[ApiMessage | ApiTextMessage]) -> bool:
+def has_compaction_block(messages: Sequence[ApiMessage | ApiTextMessage]) -> bool:
+    """Return whether one of `messages` holds a summary that a server has signed."""
     contents = (message["content"] for message in messages)
     return any(
         block["type"] == "compaction" for content in contents if not isinstance(content, str) for block in content

@@ -5,6 +5,7 @@ import hashlib
 
 from django.conf import settings
 
+from oneclaw.config.upstreams import Upstream
 from oneclaw.llm.failures import NoKeyError
 from oneclaw.models import ModelFacts
 
@@ -13,11 +14,14 @@ DEMO_MODEL = "oneclaw-demo"
 OFFICIAL_ADDRESS = "https://api.anthropic.com"
 
 
-def credentials() -> tuple[str, str]:
+def credentials(upstream: Upstream | None = None) -> tuple[str, str]:
     """Return (key, base URL) from the settings: by itself the SDK would read the environment and the disk.
 
-    Raise NoKeyError when there is neither a key nor a server that needs none.
+    They are those of `upstream`; None: of the first server. Raise NoKeyError when there is neither a key nor a server
+    that needs none.
     """
+    if upstream:
+        return upstream.key or "none", upstream.url
     key, address = settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL
     if not key and not address:
         address = settings.DEMO_URL or _demo_of_running_server()
@@ -26,9 +30,9 @@ def credentials() -> tuple[str, str]:
     return key or "none", address or OFFICIAL_ADDRESS
 
 
-def server_hash() -> str:
+def server_hash(upstream: Upstream | None = None) -> str:
     """Return the hash that identifies the server in rows. Raise NoKeyError."""
-    return hashlib.sha256(credentials()[1].encode()).hexdigest()[: ModelFacts.SERVER_CHARS]
+    return hashlib.sha256(credentials(upstream)[1].encode()).hexdigest()[: ModelFacts.SERVER_CHARS]
 
 
 def is_official() -> bool:

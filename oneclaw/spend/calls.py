@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
-
 from oneclaw.models import Space, Spend
-from oneclaw.spend.prices import exact_price_of
+from oneclaw.spend.prices import exact_price_of, prices_on
 from oneclaw.telemetry import metrics
 from oneclaw.text import replace_unstorable
 
@@ -39,8 +37,11 @@ class Spending:
         self.payer = payer
         self.rows: list[Spend] = []
 
-    def add(self, model: str, usage: Mapping[str, Any], *, is_whole: bool = True) -> None:
-        """Add a call with the `usage` of the server of `model`; `is_whole`: until its end."""
+    def add(self, model: str, usage: Mapping[str, Any], *, is_whole: bool = True, upstream: str = "") -> None:
+        """Add a call with the `usage` of the server of `model`; `is_whole`: until its end.
+
+        `upstream` is the name of the server in ONECLAW_UPSTREAMS that has answered; "": the first one.
+        """
         row = Spend(
             user_id=self.payer.user_id,
             space_id=self.payer.space_id,
@@ -53,7 +54,7 @@ class Spending:
             written_tokens=_tokens(usage, "cache_creation_input_tokens"),
             is_whole=is_whole,
         )
-        row.set_price(exact_price_of(row.model, settings.PRICES))
+        row.set_price(exact_price_of(row.model, prices_on(upstream)))
         self.rows.append(row)
         metrics.count_call(row.model, usage, float(row.cost or 0))
 

@@ -1,12 +1,28 @@
-"""What tokens cost, by the setting ONECLAW_PRICES. Pure."""
+"""What tokens cost, by the setting ONECLAW_PRICES, and by the server that answers."""
 
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import TypeVar
 
+from django.conf import settings
+
+from oneclaw.config.upstreams import Upstream
 from oneclaw.models import Spend
 
 P = TypeVar("P")
+
+
+def prices_at(upstream: Upstream | None) -> Mapping[str, tuple[float, ...]]:
+    """Return the prices of `upstream`, and those of ONECLAW_PRICES for models without a price there."""
+    if upstream is None:
+        return settings.PRICES
+    others = {name: each for name, each in settings.PRICES.items() if price_of(name, upstream.prices) is None}
+    return {**others, **upstream.prices}
+
+
+def prices_on(server: str) -> Mapping[str, tuple[float, ...]]:
+    """Return the prices on the server of this name in ONECLAW_UPSTREAMS; "", or not there any more: ONECLAW_PRICES."""
+    return prices_at(next((each for each in settings.UPSTREAMS if each.name == server), None))
 
 
 def price_of(model: str, prices: Mapping[str, P]) -> P | None:

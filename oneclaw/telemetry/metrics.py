@@ -74,5 +74,5 @@ def count_call(model: str, usage: Mapping[str, object], price: float) -> None:
     cost.labels(model).inc(price)
     for name, kind in TOKEN_KINDS.items():
         count = usage.get(name)
-        if isinstance(count, int):
+        if isinstance(count, int) and count > 0:
             tokens.labels(model, kind).inc(count)

@@ -15,6 +15,7 @@ from oneclaw.demo.strict.api import StrictApi
 from oneclaw.llm import client, facts
 from oneclaw.llm.known_models import UNKNOWN, known_facts
 from oneclaw.llm.server import server_hash
+from oneclaw.llm.upstreams.routes import Route
 from oneclaw.models import ModelFacts
 from tests.spending import NOBODY, Spending
 
@@ -98,7 +99,7 @@ async def test_what_a_refusal_recommends_is_sent_instead(scripted):
         '"thinking.type.disabled" is not supported for this model. Use "thinking.type.between_tools" for the lowest '
         'thinking setting, or use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
     )
-    await facts.learn("claude-haiku-5-5", facts.Refusal("none"))
+    await facts.learn(Route("claude-haiku-5-5"), facts.Refusal("none"))
     scripted.script(bad_request(words))
     await llm.complete(
         llm.Request("claude-haiku-5-5", [], REQUEST.messages, effort="high", thinks=False), Spending(NOBODY)

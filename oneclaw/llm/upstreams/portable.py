@@ -1,0 +1,57 @@
+"""Requests and answers of the servers in ONECLAW_UPSTREAMS, without what only the server that signed it accepts.
+
+Thinking is signed by the server that made it, together with everything before it. So only the first server is sent
+thinking, and only its signatures are kept: the thinking of another server is shown, and never sent.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from oneclaw.llm.blocks import Block
+from oneclaw.llm.events import BlockFinished, Event, Finished
+from oneclaw.llm.request import Request, has_compaction_block
+from oneclaw.llm.upstreams.routes import Route, home_of, routes_of
+
+THINKING = ("thinking", "redacted_thinking")
+
+
+def routes_for(request: Request) -> list[Route]:
+    """Return where `request` may be sent, in order. What one server summarises and signs, no other one reads."""
+    if request.compaction is not None or has_compaction_block(request.messages):
+        return [home_of(request.model)]
+    return routes_of(request.model)
+
+
+def request_at(request: Request, route: Route) -> Request:
+    """Return `request` as it is sent on `route`. Pure."""
+    if route.upstream is None:
+        return request
+    messages, lacks_thinking = [], False
+    for message in request.messages:
+        content = message["content"]
+        if not isinstance(content, str):
+            kept = [block for block in content if block["type"] not in THINKING]
+            if message["role"] == "assistant":
+                lacks_thinking = len(kept) < len(content)
+            message = {**message, "content": kept}
+        messages.append(message)
+    # Thinking about results of calls, without the thinking before those calls, would be refused.
+    thinks = request.thinks and not (lacks_thinking and _ends_with_results(messages[-1]["content"]))
+    return replace(request, model=route.model, messages=messages, thinks=thinks)
+
+
+def event_at(event: Event, route: Route) -> Event | None:
+    """Return `event` of an answer on `route` as it is passed on; None when it is not. Pure."""
+    if route.upstream is None:
+        return event
+    if isinstance(event, Finished):
+        return replace(event, upstream=route.name)
+    if isinstance(event, BlockFinished) and event.block["type"] in THINKING:
+        kept = event.block.copy()
+        kept.pop("signature", None)
+        return replace(event, block=kept) if kept["type"] == "thinking" else None
+    return event
+
+
+def _ends_with_results(content: str | Sequence[Block]) -> bool:
+    return not isinstance(content, str) and any(block["type"] == "tool_result" for block in content)

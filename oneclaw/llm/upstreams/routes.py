@@ -1,0 +1,42 @@
+"""Choose the servers that may answer for a model.
+
+The first server is the one of ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL; ONECLAW_UPSTREAMS names further ones. A model's
+home is the first server, unless only another one has it. Another server that has the model too, or one that answers in
+its place, is asked when the home is overloaded, limits the rate, or cannot be reached.
+"""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from oneclaw.config.upstreams import Upstream
+
+
+@dataclass(frozen=True)
+class Route:
+    """A model on a server; `upstream` None: the first server."""
+
+    model: str
+    upstream: Upstream | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the name of the server; "" for the first one."""
+        return self.upstream.name if self.upstream else ""
+
+
+def routes_of(model: str) -> list[Route]:
+    """Return where `model` is asked for, in this order: its home, then those that may answer in its place."""
+    others = [Route(model, each) for each in settings.UPSTREAMS if model in each.models]
+    substitutes = [Route(each.substitutes[model], each) for each in settings.UPSTREAMS if model in each.substitutes]
+    first = [Route(model)] if not others or _is_of_first_server(model) else []
+    return [*first, *others, *substitutes]
+
+
+def home_of(model: str) -> Route:
+    """Return where `model` is asked for first."""
+    return routes_of(model)[0] if settings.UPSTREAMS else Route(model)
+
+
+def _is_of_first_server(model: str) -> bool:
+    return model in (settings.MODEL, settings.FAST_MODEL) or model in settings.MODELS
