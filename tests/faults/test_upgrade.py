@@ -92,7 +92,7 @@ def test_links_files_skills_and_schedules_of_the_previous_release_are_there(upgr
     for file, name in upgraded.rows("SELECT id, name FROM chat_attachment ORDER BY created_at LIMIT 1"):
         status, text = upgraded.house.get(f"/files/{file}", upgraded.cookie)
         assert (status, name, text) == (200, "note.txt", "Ada's boat is called Marigold.")
-    assert "knots" in upgraded.house.get("/memory/skills/", upgraded.cookie)[1]
+    assert "about-marigold" in upgraded.house.get("/memory/skills/", upgraded.cookie)[1]
     assert "Marigold" in upgraded.house.get("/schedules/", upgraded.cookie)[1]
     assert upgraded.house.get("/shared", upgraded.cookie)[1].count("/revoke") == 2
 

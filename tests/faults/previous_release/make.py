@@ -25,6 +25,7 @@ from tests.stage import embedded, until
 
 HERE = Path(__file__).resolve().parent
 BOB = "bob@example.org"
+PATIENT = SHORT | {"ONECLAW_SILENCE_TIMEOUT": "30"}
 # A line of PostgreSQL's log begins so, and no line of a statement does: those after its first begin with a tab.
 PREFIX = "@statement %p "
 WRITES = re.compile(r"\b(INSERT INTO|UPDATE|DELETE FROM)\b")
@@ -43,7 +44,7 @@ apply(space, "MEMORY.md", Append("- The oven is serviced in May."), Author(Sourc
 def main() -> None:
     upstream = Upstream()
     upstream.notes = lambda transcript: answer("- They spoke about the boat Marigold.")
-    with upstream.server, embedded(**upstream_of(upstream), **SHORT) as house:
+    with upstream.server, embedded(**upstream_of(upstream), **PATIENT) as house:
         site = Embedded(house, upstream)
         bob = house.sign_in(BOB)
         house.manage("shell", "-v0", "-c", TEAM)
@@ -65,12 +66,12 @@ def main() -> None:
 
 
 def use(site: Embedded, cookie: str, fact: str) -> None:
-    """Do as this person a little of everything: talk, save, attach, rate, share, schedule, write a skill, end."""
-    session = str(uuid.uuid4())
+    """Do as this person a little of everything: talk, save, attach, share, schedule, write a skill, end."""
+    session, word = str(uuid.uuid4()), fact.rstrip(".").split()[-1].lower()
     site.cookie, before = cookie, site.cookie
     try:
         site.post("/schedules/new", text=f"Think of this: {fact}", repeat="daily", at="08:00")
-        site.post("/memory/skills/new", name="knots", description="Ties knots. Use it on boats.", body=fact)
+        site.post("/memory/skills/new", name=f"about-{word}", description=f"Says {word}.", body=fact)
         site.ask("Good morning.", answer("Good morning."), session=session)
         file = attach(site, session, "note.txt", fact.encode())
         site.upstream.replies.append(answer(tool_use("save_memory", {"content": fact})))
@@ -78,8 +79,6 @@ def use(site: Embedded, cookie: str, fact: str) -> None:
             talk.say("send", client_id=str(uuid.uuid4()), session=session, text=f"Remember: {fact}", files=[file])
             talk.hear("done", seconds=60, final=True)
         site.until_settled(session)
-        newest = site.rows("SELECT max(id) FROM chat_message WHERE session_id = %s AND role = 'assistant'", session)
-        site.post(f"/messages/{newest[0][0]}/rate", value="good")
         site.post(f"/c/{session}/rename", title="About things")
         site.post(f"/c/{session}/share", period="never")
         site.post(f"/c/{session}/end")
@@ -111,10 +110,13 @@ def attach(site: Embedded, session: str, name: str, data: bytes) -> str:
 def settle(site: Embedded) -> None:
     """Wait until notes are written, and what is remembered is indexed and in its files."""
     until(lambda: not site.rows("SELECT 1 FROM chat_turn WHERE status = 'running'"), 60, "no turn runs")
-    until(lambda: "Marigold" in site.memory("memory/%"), 90, "notes are written")
+    written = "SELECT 1 FROM memory_flush WHERE status IN ('queued', 'running')"
+    until(lambda: not site.rows(written), 60, "notes are written")
     waiting = "SELECT 1 FROM memory_memorydocument WHERE mirrored_version IS DISTINCT FROM version"
     until(lambda: not site.rows(waiting), 60, "the files are written")
     time.sleep(5)
+    for message in site.rows("SELECT role, status, left(text, 50) FROM chat_message ORDER BY id"):
+        print(*message, sep=" | ")
 
 
 def log_statements(site: Embedded) -> None:
