@@ -11,13 +11,14 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from oneclaw.demo.replies import answer, tool_use
 from oneclaw.postgres import embedded as embedding
 from tests.faults.conftest import upstream_of
 from tests.faults.site import ADA, SHORT, Embedded, Upstream
-from tests.stage import free_port, house, until
+from tests.stage import House, free_port, house, until
 
 PREVIOUS = Path(__file__).parent / "previous_release"
 BOB, CAROL = "bob@example.org", "carol@example.org"
@@ -45,12 +46,19 @@ def upgraded(backup: Path) -> Iterator[Embedded]:
     upstream = Upstream()
     with upstream.server, house(**upstream_of(upstream), **SHORT) as found:
         assert "Everything is as it was." in found.manage("restore", str(backup))
+        server = embedding.EmbeddedPostgres(found.home)
+        server.join()
         with found.database() as connection, connection.transaction():
             for statement in written_by_old_processes():
                 connection.execute(statement)
+            complete(found, connection)
+        found.manage("memory", "index", "--force")
+        server.leave()
         found.manage("check_invariants")
         found.serve("serve", port=free_port())
-        yield Embedded(found, upstream)
+        site = Embedded(found, upstream)
+        yield site
+        site.commands.end()
 
 
 def test_each_column_that_came_since_has_a_default_for_rows_of_old_processes(backup: Path, upgraded: Embedded):
@@ -100,6 +108,17 @@ def test_links_files_skills_and_schedules_of_the_previous_release_are_there(upgr
 def written_by_old_processes() -> list[str]:
     lines = lzma.decompress((PREVIOUS / "statements.jsonl.xz").read_bytes()).splitlines()
     return [json.loads(line) for line in lines]
+
+
+def complete(found: House, connection: psycopg.Connection) -> None:
+    """Write the attached files, which are not in the log; nor are the rows of the index, which are sent by COPY."""
+    for person, name, text in connection.execute(
+        "SELECT owner_id::text, id::text, 'x' || repeat('y', size::int - 1) FROM chat_attachment"
+    ):
+        file = found.home / "attachments" / person / name
+        if not file.exists():
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text)
 
 
 def columns_of(backup: Path) -> dict[str, set[str]]:
