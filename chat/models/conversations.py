@@ -110,7 +110,7 @@ class ChatSession(models.Model):
     shared_at = models.DateTimeField(null=True, blank=True)
     # The messages up to this number are from before it was shared last: the model is not sent, and members are not
     # shown, what came into them from its owner's memory.
-    shared_seq = models.PositiveBigIntegerField(default=0)
+    shared_seq = models.PositiveBigIntegerField(default=0, db_default=0)
     agent = models.ForeignKey(Agent, on_delete=models.RESTRICT, related_name="sessions")
     # The model that its owner chose; empty: the agent's, or the server's (chat/conversations/model_choice.py).
     model = models.CharField(max_length=100, blank=True)

@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='user',
             name='awaits_approval',
-            field=models.BooleanField(default=False),
+            field=models.BooleanField(db_default=False, default=False),
         ),
         migrations.AddField(
             model_name='user',
@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='user',
             name='role',
-            field=models.CharField(blank=True, choices=[('', 'Member'), ('owner', 'Owner'), ('people', 'People admin'), ('curator', 'Memory curator'), ('auditor', 'Auditor'), ('billing', 'Billing (read only)')], max_length=10),
+            field=models.CharField(blank=True, choices=[('', 'Member'), ('owner', 'Owner'), ('people', 'People admin'), ('curator', 'Memory curator'), ('auditor', 'Auditor'), ('billing', 'Billing (read only)')], db_default='', default='', max_length=10),
         ),
         migrations.CreateModel(
             name='SignInAttempt',

@@ -77,9 +77,9 @@ class User(AbstractUser):
     appearance = models.CharField(max_length=5, blank=True, choices=Appearance)
 
     # Decides the permissions; `is_superuser` and `is_staff` follow it (`people/roles.py`).
-    role = models.CharField(max_length=10, blank=True, choices=Role)
+    role = models.CharField(max_length=10, blank=True, choices=Role, default="", db_default="")
     # Whether they have signed up and an admin has not yet let them in; such an account is not active.
-    awaits_approval = models.BooleanField(default=False)
+    awaits_approval = models.BooleanField(default=False, db_default=False)
     # What a directory that keeps accounts by SCIM calls the person; None: it does not keep them.
     directory_id = models.CharField(max_length=255, null=True, blank=True, unique=True)
 

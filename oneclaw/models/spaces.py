@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from django.db import models, transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from oneclaw.models.groups import Group
@@ -72,13 +73,13 @@ class Space(models.Model):
 
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.OWN)
     name = models.CharField(max_length=200)
-    description = models.CharField(max_length=500, blank=True)
+    description = models.CharField(max_length=500, blank=True, default="", db_default="")
     # The number of its colour in the page's palette; 0: none.
-    colour = models.PositiveSmallIntegerField(default=0)
+    colour = models.PositiveSmallIntegerField(default=0, db_default=0)
     # The only member of a private space; of a shared one, the person who made it or whom it was handed over to.
     owner = models.ForeignKey(User, on_delete=pass_on, related_name="owned_spaces", db_index=False)
     # Whether a proposal needs the yes of a second person; otherwise editors write its memory directly.
-    needs_second_person = models.BooleanField(default=True)
+    needs_second_person = models.BooleanField(default=True, db_default=True)
     created_at = models.DateTimeField(auto_now_add=True)
     # An archived space can be read and searched, and nothing in it changes.
     archived_at = models.DateTimeField(null=True, blank=True)
@@ -115,7 +116,7 @@ class SpaceMember(models.Model):
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="members", db_index=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role, default=Role.READER)
-    since = models.DateTimeField(default=timezone.now)
+    since = models.DateTimeField(default=timezone.now, db_default=Now())
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["space", "user"], name="member_once_per_space")]
