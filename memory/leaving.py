@@ -53,7 +53,7 @@ def hashes(person: User) -> Mapping[str, str]:
 
 
 def hand_over(person: User, receiver: User | None) -> None:
-    """Do nothing: the memory of shared spaces stays with them, and names nobody when the account goes."""
+    """Do nothing: the memory of shared spaces stays with them, and names no person when the account goes."""
 
 
 def remove(person: User, alive: Alive) -> None:

@@ -91,7 +91,7 @@ def revoke_link(request: KeyedRequest, link_id: int) -> Status[None]:
 
 @router.post("/links/copy", response=responses(SessionOut, 404, 422))
 def copy_link(request: KeyedRequest, copied: CopyIn) -> SessionOut:
-    """Continue what somebody shared with you in a private copy."""
+    """Continue what another person shared with you in a private copy."""
     link = sharing.find(copied.token, request.auth)
     if link is None:
         raise not_found()

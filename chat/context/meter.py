@@ -22,7 +22,7 @@ from chat.context.tokens import ContextPart
 from chat.context.view import ViewRow
 from chat.conversations import model_choice
 from chat.models import ChatSession, ChatSessionQuerySet, Head, Message
-from chat.rendering.numbers import in_thousands
+from chat.rendering.rounds import in_thousands
 from oneclaw import llm
 from oneclaw.llm.known_models import known_facts
 

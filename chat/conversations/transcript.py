@@ -20,9 +20,9 @@ from chat.conversations import lifecycle, model_choice, statements, titles
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.conversations.shared import authors, people
 from chat.models import Attachment, ChatSession, Message, Turn, lease_end
-from chat.rendering import citations, incremental
 from chat.rendering.cards import Card
-from chat.rendering.messages import rendered
+from chat.rendering.citations import content_columns, ended_meta
+from chat.rendering.messages import html_columns
 from oneclaw import pubsub
 from oneclaw.llm import Block
 from oneclaw.models import User, clock
@@ -302,30 +302,6 @@ def _end(turn: Turn, answer: Message, ended: dict[str, Any], written: dict[str, 
     if Turn.objects.filter(pk=turn.pk, holder=turn.holder, status=ended["status"]).exists():
         return False
     raise LeaseLostError
-
-
-def content_columns(content: list[Block], meta: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the columns `content` and `text` for the content blocks of an answer; its text has no marks of the sources
-    that its `meta` names."""
-    content = [replace_unstorable_in_json(block) for block in content]  # type: ignore[misc]
-    return {"content": content, "text": citations.plain_text(content, (meta or {}).get(citations.SOURCES_KEY) or {})}
-
-
-def ended_meta(answer: Message, content: list[Block]) -> dict[str, Any]:
-    """Return the column `meta` of an answer that has ended: of the sources that it may cite, those that it cites."""
-    if citations.SOURCES_KEY not in answer.meta:
-        return {"meta": answer.meta}
-    others = {name: value for name, value in answer.meta.items() if name != citations.SOURCES_KEY}
-    cited = citations.cited_of(answer.meta[citations.SOURCES_KEY], content)
-    return {"meta": others | ({citations.SOURCES_KEY: cited} if cited else {})}
-
-
-def html_columns(content: list[Block], cards: Mapping[str, Card]) -> dict[str, Any]:
-    """Return the columns that cache an answer's HTML, so that a page does not render every message.
-
-    The cards of failed calls are left out: they are worded for each reader.
-    """
-    return {"html": rendered(content, cards, to_keep=True), "html_version": incremental.HTML_VERSION}
 
 
 def update_message(message: Message, spends: Spends = (), **fields: Any) -> None:

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 
 from chat.extensions import hook_failures
 from chat.extensions.hooks import Hook, HookValue
-from chat.extensions.types import CallUpdate, Extension, Passage, Tool, ToolError, WaitingItems
+from chat.extensions.types import CallUpdate, Extension, SentPassage, Tool, ToolError, WaitingItems
 from chat.models import ChatSession
 from oneclaw.models import User
 from oneclaw.reasons import Reason
@@ -143,7 +143,7 @@ def tool_sends_whole(name: str) -> bool:
     return tool is not None and tool.whole
 
 
-def passages_of_result(name: str, text: str) -> list[Passage]:
+def passages_of_result(name: str, text: str) -> list[SentPassage]:
     """Return the passages of a result of the tool `name` that an answer may cite; `text` is as the tool made it."""
     tool = _tools().get(name)
     if tool is None or tool.passages is None or not text.startswith("{"):

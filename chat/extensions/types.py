@@ -51,7 +51,7 @@ class ToolCall:
 
 
 @dataclass(frozen=True)
-class Passage:
+class SentPassage:
     """A piece of what the model was sent that an answer may cite, by its `mark` ("m14-2").
 
     `label` names it for the model, for which the same result must always give the same bytes, and `title` for people.
@@ -136,7 +136,7 @@ class Tool:
     # Larger for a tool that reports by itself what is too long.
     input_max_bytes: int = INPUT_MAX_BYTES
     # Returns the passages of its result, a JSON object, that an answer may cite: those that have a mark. Pure.
-    passages: Callable[[Mapping[str, Any]], list[Passage]] | None = None
+    passages: Callable[[Mapping[str, Any]], list[SentPassage]] | None = None
     # Whether the model is sent long results whole, up to chat.context.results.WHOLE_MAX_CHARS.
     whole: bool = False
     # Whether its results are never shortened or emptied later, when the window becomes full (chat/compaction/prune.py).
@@ -218,7 +218,7 @@ class MessageContext:
     # give the same bytes, or the provider's cache and signatures become invalid.
     render: Callable[[Sequence[ContextItem]], str]
     # Returns the passages among these items that an answer may cite. Pure.
-    passages: Callable[[Sequence[ContextItem]], list[Passage]] = lambda items: []
+    passages: Callable[[Sequence[ContextItem]], list[SentPassage]] = lambda items: []
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='sharedlink',
             name='scope',
-            field=models.CharField(choices=[('everybody', 'Everybody who has the link'), ('signed_in', 'Signed-in people who have the link'), ('space', 'Members of a space who have the link')], default='everybody', max_length=10),
+            field=models.CharField(choices=[('everybody', 'Everybody who has the link'), ('signed_in', 'Signed-in people who have the link'), ('space', 'Members of a space who have the link')], db_default='everybody', default='everybody', max_length=10),
         ),
         migrations.AddField(
             model_name='sharedlink',

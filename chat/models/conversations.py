@@ -2,7 +2,6 @@
 
 import datetime as dt
 import uuid
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django.contrib.postgres.indexes import GinIndex
@@ -17,7 +16,7 @@ from chat.models.agents import Agent, Effort
 from chat.models.heads import Head
 from chat.models.routes import SessionRoute
 from chat.models.sharing import visibility
-from chat.models.turns import AnswerStatus, Turn
+from chat.models.turns import AnswerStatus, Turn, Version
 from oneclaw.models import Space, User
 
 
@@ -247,16 +246,6 @@ class ChatSession(models.Model):
             return 0
         newest = self.context_rounds.summaries().in_use().values_list("through__seq", flat=True).last()
         return newest or 0
-
-
-@dataclass(frozen=True)
-class Version:
-    """The position of one version: the `number`th of `total`, and the ids of the messages `before` and `after` it."""
-
-    number: int
-    total: int
-    before: int | None
-    after: int | None
 
 
 class MessageQuerySet(models.QuerySet["Message"]):

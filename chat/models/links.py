@@ -28,7 +28,7 @@ class SharedLinkQuerySet(models.QuerySet["SharedLink"]):
         return kept.filter(Q(expires_at=None) | Q(expires_at__gt=now or clock.database_now()))
 
     def open_to(self, person: User | None) -> "SharedLinkQuerySet":
-        """Return the live links that `person` may open; with None, those that somebody who is signed out may."""
+        """Return the live links that `person` may open; with None, those that a person who is signed out may."""
         allowed = Q(scope=SharedLink.Scope.EVERYBODY)
         if person is not None:
             has_role = SpaceRole.objects.filter(space=OuterRef("space"), user=person)
@@ -48,7 +48,7 @@ class SharedLink(models.Model):
     session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="shared_links")
     # SHA-256 of the token in the link; the token itself is not stored.
     token_hash = models.CharField(max_length=64, unique=True)
-    scope = models.CharField(max_length=10, choices=Scope, default=Scope.EVERYBODY)
+    scope = models.CharField(max_length=10, choices=Scope, default=Scope.EVERYBODY, db_default="everybody")
     # Of the scope SPACE: whose members may open it. Without the space nobody may.
     space = models.ForeignKey(Space, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
     title = models.CharField(max_length=200)

@@ -1,7 +1,8 @@
-"""The attempts to answer a message, and how an answer ends."""
+"""The attempts to answer a message, how an answer ends, and its position among the versions of a message."""
 
 import datetime as dt
 import uuid
+from dataclasses import dataclass
 from typing import ClassVar
 
 from django.conf import settings
@@ -92,3 +93,13 @@ class Turn(models.Model):
     def person_id(self) -> int:
         """Return the id of `person`."""
         return self.asked_by_id or self.session.owner_id
+
+
+@dataclass(frozen=True)
+class Version:
+    """The position of one version: the `number`th of `total`, and the ids of the messages `before` and `after` it."""
+
+    number: int
+    total: int
+    before: int | None
+    after: int | None

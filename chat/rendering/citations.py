@@ -1,6 +1,6 @@
 """The marks by which an answer names what it rests on: "[m14-2]" in its text, a small number in its HTML.
 
-A mark is given to each passage that the model is sent (chat.extensions.Passage). Rendering turns every mark in the
+A mark is given to each passage that the model is sent (chat.extensions.SentPassage). Rendering turns every mark in the
 Markdown of an answer into an element that shows it as it was written; `Marks` makes links of those whose passages were
 really sent for this answer, and numbers them. The stored HTML has no links, so that it can be shown to anybody.
 """
@@ -17,8 +17,11 @@ from markdown_it.renderer import RendererProtocol
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from chat.models import Message
+from oneclaw.llm import Block
 from oneclaw.llm.citations import cited_sources
 from oneclaw.reasons import Reason
+from oneclaw.text import replace_unstorable_in_json
 
 # The key in Message.meta of the passages that an answer may cite: {mark: title, a Reason as JSON}.
 SOURCES_KEY = "sources"
@@ -161,3 +164,19 @@ def cited_of(sources: Sources, content: Sequence[Mapping[str, Any]]) -> dict[str
     texts = [block["text"] for block in marked_texts(content) if block["type"] == "text"]
     named = {mark for text in texts for found in REFERENCE.finditer(text) for mark in re.findall(MARK, found[1])}
     return {mark: title for mark, title in sources.items() if mark in named}
+
+
+def content_columns(content: list[Block], meta: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the columns `content` and `text` for the content blocks of an answer; its text has no marks of the sources
+    that its `meta` names."""
+    content = [replace_unstorable_in_json(block) for block in content]  # type: ignore[misc]
+    return {"content": content, "text": plain_text(content, (meta or {}).get(SOURCES_KEY) or {})}
+
+
+def ended_meta(answer: Message, content: list[Block]) -> dict[str, Any]:
+    """Return the column `meta` of an answer that has ended: of the sources that it may cite, those that it cites."""
+    if SOURCES_KEY not in answer.meta:
+        return {"meta": answer.meta}
+    others = {name: value for name, value in answer.meta.items() if name != SOURCES_KEY}
+    cited = cited_of(answer.meta[SOURCES_KEY], content)
+    return {"meta": others | ({SOURCES_KEY: cited} if cited else {})}

@@ -17,6 +17,7 @@ from chat import extensions
 from chat.models import Message, Version
 from chat.rendering import citations, incremental
 from chat.rendering.cards import RUNNING_CARD, Card
+from oneclaw.llm import Block
 from oneclaw.reasons import Reason
 from oneclaw.text import file_size
 
@@ -282,3 +283,11 @@ def worded(text: object) -> str:
     """Return a summary or line of a card in the reader's language: a Reason as JSON is worded, text is as it is."""
     reason = Reason.of(text)
     return str(text if reason is None else reason)
+
+
+def html_columns(content: list[Block], cards: Mapping[str, Card]) -> dict[str, Any]:
+    """Return the columns that cache an answer's HTML, so that a page does not render every message.
+
+    The cards of failed calls are left out: they are worded for each reader.
+    """
+    return {"html": rendered(content, cards, to_keep=True), "html_version": incremental.HTML_VERSION}

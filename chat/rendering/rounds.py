@@ -9,7 +9,6 @@ from django.utils.safestring import SafeString, mark_safe
 
 from chat.models import ContextRound
 from chat.rendering import incremental
-from chat.rendering.numbers import in_thousands
 
 # A heading with nothing below it but a hyphen.
 EMPTY_SECTION = re.compile(r"^#+ [^\n]+\n+-[ \t]*(?:\n+(?=#)|\s*\Z)", re.MULTILINE)
@@ -40,3 +39,9 @@ def summary_of(round: ContextRound) -> dict[str, Any]:
         "quoted": supplement.get("quoted", []),
         **sizes(round),
     }
+
+
+def in_thousands(tokens: int) -> float:
+    """Return `tokens` in thousands: whole ones from 10 on, else with one decimal."""
+    thousands = tokens / 1000
+    return round(thousands) if thousands >= 10 else round(thousands, 1)

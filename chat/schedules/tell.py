@@ -13,6 +13,8 @@ from django.utils.translation import gettext as _
 from chat.conversations import transcript
 from chat.conversations.keys import conversation_key
 from chat.models import Beat, ChatSession, Message, Schedule, default_agent
+from chat.rendering.citations import content_columns
+from chat.rendering.messages import html_columns
 from chat.schedules.planning import heartbeat_of
 from chat.schedules.wording import clock_time
 from oneclaw import pubsub
@@ -53,8 +55,8 @@ def say(session: ChatSession, text: str) -> Message:
         stop_reason="end_turn",
         meta={"by": "schedule", "at": clock_time(owner.local(now).time())},
         finished_at=now,
-        **transcript.content_columns(content),
-        **transcript.html_columns(content, {}),
+        **content_columns(content),
+        **html_columns(content, {}),
     )
     # Neither `active_at` nor the person's presence: they have said nothing.
     session.save(update_fields=["last_seq", "archived_at"])

@@ -111,8 +111,8 @@ def hand_over(person: User, receiver: User | None) -> None:
     for file in files.select_related("message__session__owner"):
         if file.message is not None:
             move_file(file, file.message.session, file.message.session.owner)
-    elsewhere = ChatSession.objects.filter(messages__author=person).exclude(owner=person).distinct()
-    for session_id in list(elsewhere.values_list("pk", flat=True)):
+    written_in = ChatSession.objects.filter(messages__author=person).exclude(owner=person).distinct()
+    for session_id in list(written_in.values_list("pk", flat=True)):
         leave_session(session_id, person)
 
 

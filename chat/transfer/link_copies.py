@@ -1,7 +1,7 @@
 """Continue a shared link as a private copy: its text, and nothing else, in a new conversation of the reader.
 
 What was copied are another person's words: memory learns nothing from it (ChatSession.copied_seq, copied_from), the
-model is told so, and a line for memory that comes from there waits for the reader's yes, as one from an import does.
+model reads that, and a line for memory that comes from there waits for the reader's yes, as one from an import does.
 """
 
 import datetime as dt

@@ -53,7 +53,7 @@ class TooManyLinksError(UserFacingError):
     wording = _("You have reached the maximum number of shared links. Revoke one first.")
 
 
-class NoSuchSpaceError(UserFacingError):
+class NoLinkSpaceError(UserFacingError):
     """The person is no member of the space whose members are to open the link."""
 
     wording = _("Choose one of your spaces.")
@@ -65,7 +65,7 @@ def share(
     """Create a link to the conversation as it is shown now; return the link and its token.
 
     `period` is one of PERIODS; `scope` says who may open it, of SPACE the members of the space `space_id`. Raise
-    NotShareableError, TooManyLinksError or NoSuchSpaceError.
+    NotShareableError, TooManyLinksError or NoLinkSpaceError.
     """
     lasts = PERIODS[period]
     shown = [] if session.mode == ChatSession.Mode.TEMPORARY else snapshot(session)
@@ -93,12 +93,12 @@ def share(
 
 def space_of(user: User, scope: str, space_id: int | None) -> Space | None:
     """Return the space whose members a link of `scope` is for, one of the shared spaces of `user`; None for another
-    scope. Raise NoSuchSpaceError."""
+    scope. Raise NoLinkSpaceError."""
     if scope != SharedLink.Scope.SPACE:
         return None
     space = open_spaces(user).filter(pk=space_id or 0).first()
     if space is None:
-        raise NoSuchSpaceError
+        raise NoLinkSpaceError
     return space
 
 

@@ -9,8 +9,9 @@ from uuid import UUID
 from django.conf import settings
 from django.db import Error, connection, transaction
 
-from chat.conversations.transcript import change_hint, content_columns
+from chat.conversations.transcript import change_hint
 from chat.models import Message, Turn
+from chat.rendering.citations import content_columns
 from chat.turns.answer import GrowingAnswer
 from oneclaw import pubsub
 from oneclaw.llm import Block

@@ -32,7 +32,7 @@ RESULT_SHOWN_MAX_CHARS = 4_000
 # How much of one value in it.
 FIELD_SHOWN_MAX_CHARS = 1_000
 # Marks that one call may give to passages of its result.
-MARKS_OF_CALL = 100
+CALL_MAX_MARKS = 100
 # How long a call may wait for a row lock; a write takes milliseconds.
 LOCK_WAIT_SECONDS = 5
 
@@ -173,7 +173,7 @@ def run(session: ChatSession, answer: Message, use: Block, broken: str) -> ToolR
 def marks_after(answer: Message, use_id: str) -> tuple[int, int]:
     """Return where the marks of a call of `answer` begin: no other passage of the conversation has the same mark."""
     ids = [use["id"] for use in answer.tool_uses()]
-    return (answer.seq, MARKS_OF_CALL * ids.index(use_id)) if use_id in ids else (0, 0)
+    return (answer.seq, CALL_MAX_MARKS * ids.index(use_id)) if use_id in ids else (0, 0)
 
 
 def person_of(answer: Message, session: ChatSession) -> User:

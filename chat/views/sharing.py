@@ -45,7 +45,7 @@ def share(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
         try:
             _link, token = sharing.share(session, period, *chosen_scope(request.POST.get("scope", "")))
             address = request.build_absolute_uri(reverse("shared", args=[token]))
-        except (sharing.NotShareableError, sharing.TooManyLinksError, sharing.NoSuchSpaceError) as refused:
+        except (sharing.NotShareableError, sharing.TooManyLinksError, sharing.NoLinkSpaceError) as refused:
             refusal = refused.sentence
     links = session.shared_links.select_related("space").defer("snapshot")
     context = {
@@ -62,7 +62,7 @@ def share(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
 
 
 def chosen_scope(value: str) -> tuple[str, int | None]:
-    """Return the scope that the form's value stands for, such as "everybody" or "space-12", and the id of the space."""
+    """Return the scope of the form's value, such as "everybody" or "space-12", and the id of the space."""
     scope, _, space_id = value.partition("-")
     if scope == SharedLink.Scope.SPACE and space_id.isascii() and space_id.isdigit() and len(space_id) < 19:
         return scope, int(space_id)

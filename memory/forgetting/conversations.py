@@ -14,8 +14,8 @@ from django.db.models import F, Func, Q, QuerySet, Value
 from chat.context import per_message
 from chat.context.heads import withhold_thinking
 from chat.context.view import META_KEY
-from chat.conversations.transcript import html_columns
 from chat.models import Beat, ChatSession, ContextRound, Head, Message, MessageQuerySet, Turn
+from chat.rendering.messages import html_columns
 from memory.forgetting import summaries
 from memory.forgetting.eraser import Eraser, IsPrefix
 from memory.policy.tombstones import BLANK, LineMatcher

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.db import transaction
 
-from chat.conversations.transcript import html_columns
 from chat.models import ChatSession, ContextRound, Message
+from chat.rendering.messages import html_columns
 from memory.forgetting import summaries
 from memory.forgetting.conversations import remove_signatures
 from memory.index import conversations as conversation_index

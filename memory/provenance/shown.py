@@ -95,13 +95,13 @@ def _find_files(shown: Sequence[ShownMemory], user: User) -> None:
     there = set(LibraryFile.objects.visible_to(user).filter(pk__in=ids).values_list("pk", flat=True)) if ids else set()
     for each in shown:
         memory, (first, last) = each.memory, each.memory.lines
-        place = {"name": memory.title, "page": memory.page, "first": first, "last": last}
+        position = {"name": memory.title, "page": memory.page, "first": first, "last": last}
         if memory.page:
-            each.source = _("%(name)s, page %(page)d") % place
+            each.source = _("%(name)s, page %(page)d") % position
         elif memory.is_whole:
             each.source = memory.title
         else:
-            each.source = _("%(name)s, lines %(first)d–%(last)d") % place
+            each.source = _("%(name)s, lines %(first)d–%(last)d") % position
         if memory.file_id in there:
             each.address = page_address(memory.file_id, memory.page, *((0, 0) if memory.is_whole else (first, last)))
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from chat.extensions import ContextItem, Passage
+from chat.extensions import ContextItem, SentPassage
 from memory.policy.addresses import located
 from memory.prompt.items import shown
 from oneclaw.reasons import Reason
@@ -16,7 +16,7 @@ CITE_RESULTS = (
 )
 
 
-def found_in_memory(result: Mapping[str, Any]) -> list[Passage]:
+def found_in_memory(result: Mapping[str, Any]) -> list[SentPassage]:
     """Return the passages of a result of memory_search that have a mark."""
     return [
         _of_memory(found["mark"], found["path"], found["start_line"], found["end_line"], found["snippet"], found)
@@ -24,14 +24,15 @@ def found_in_memory(result: Mapping[str, Any]) -> list[Passage]:
     ]
 
 
-def found_in_files(result: Mapping[str, Any]) -> list[Passage]:
+def found_in_files(result: Mapping[str, Any]) -> list[SentPassage]:
     """Return the passages of a result of documents_search, or that of documents_get, that have a mark."""
     return [
-        Passage(found["mark"], _label_of_file(found), _title_of_file(found), found["text"]) for found in _marked(result)
+        SentPassage(found["mark"], _label_of_file(found), _title_of_file(found), found["text"])
+        for found in _marked(result)
     ]
 
 
-def sent_with_message(items: Sequence[ContextItem]) -> list[Passage]:
+def sent_with_message(items: Sequence[ContextItem]) -> list[SentPassage]:
     """Return the recalled passages among `items` that have a mark."""
     return [
         _of_memory(each["mark"], each["path"], *_ends(each), shown(each), {"memory": each.get("whose", "")})
@@ -50,7 +51,7 @@ def _marked(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     return (each for each in results if isinstance(each, dict) and "mark" in each)
 
 
-def _of_memory(mark: str, path: str, first: int, last: int, text: str, found: Mapping[str, Any]) -> Passage:
+def _of_memory(mark: str, path: str, first: int, last: int, text: str, found: Mapping[str, Any]) -> SentPassage:
     lines, space = f"{first}-{last}" if last > first else str(first), found.get("memory", "")
     label = f"{path}:{lines}" + (f" ({space})" if space else "")
     name = located(path)[1] + (f" ({space})" if space else "")
@@ -63,7 +64,7 @@ def _of_memory(mark: str, path: str, first: int, last: int, text: str, found: Ma
         title = Reason("source.lines", {"name": name, "first": first, "last": last})
     else:
         title = Reason("source.line", {"name": name, "line": first})
-    return Passage(mark, label, title, text)
+    return SentPassage(mark, label, title, text)
 
 
 def _label_of_file(found: Mapping[str, Any]) -> str:

@@ -14,11 +14,11 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.models import Message
 from memory.documents import undo, write
+from memory.documents.calls import call_of
 from memory.documents.write import Author, DocumentError, Replace, Source
 from memory.models import Decision, MemoryDocument, MemoryRevision, content_hash
 from memory.policy.secrets import masked, may_be_kept, secrets_in
 from memory.text.list_marks import without_list_marks
-from memory.tools.calls import call_of
 from memory.tools.contradictions import Contradicted
 from oneclaw.models import User
 from oneclaw.reasons import Reason

@@ -13,6 +13,7 @@ from chat.extensions import Tool, ToolCall, ToolError, ToolResult
 from chat.models import ChatSession
 from chat.turns.tools import is_lock_timeout, parameter_missing
 from memory.documents import write
+from memory.documents.calls import operation_key
 from memory.documents.write import Author, Source
 from memory.models import MemoryDocument, MemoryRevision, Proposal, Suggestion
 from memory.policy import tombstones
@@ -24,7 +25,6 @@ from memory.policy.switches import Switch
 from memory.policy.tombstones import LineForgottenError
 from memory.prompt.items import name_in_prompt
 from memory.tools import proposals, saved
-from memory.tools.calls import operation_key
 from memory.tools.curated import append_operation, save_entry
 from memory.trust import suggestions
 from memory.trust.matching import source_of

@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 
 from chat.conversations.message_pages import updated_card_html
 from chat.extensions import CallUpdate
+from memory.documents.calls import call_of, use_that_made
 from memory.models import Decision, MemoryDocument, MemoryRevision, Proposal, Suggestion
 from memory.tools import decisions
-from memory.tools.calls import call_of, use_that_made
 from oneclaw.models import Space, User
 
 

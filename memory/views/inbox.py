@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from chat.conversations.message_pages import updated_card_html
 from chat.extensions import WaitingItems
+from memory.documents.calls import use_that_made
 from memory.documents.merge import OverlapError
 from memory.documents.write import DocumentError
 from memory.lab import golden
@@ -21,7 +22,6 @@ from memory.models import Decision, Review, Suggestion
 from memory.policy.access import may_edit, may_write
 from memory.skills.approval import waiting_own_skills
 from memory.tools import decisions, reviews, saved, suggestions
-from memory.tools.calls import use_that_made
 from memory.trust import proposals
 from memory.trust.instructions import marked_lines
 from memory.trust.suggestions import decline, waiting_for

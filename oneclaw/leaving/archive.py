@@ -20,7 +20,7 @@ from oneclaw.models import AuditKind, User, validate_timezone
 
 FORMAT, VERSION = "oneclaw.account", 1
 ABOUT = "account.json"
-MEGABYTE = 1024 * 1024
+MEGABYTE_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def read(user: User, file: IO[bytes], alive: Alive = lambda: None) -> dict[str, 
 
     It may be called again: what is there is not taken in twice. Nothing is deleted. Raise BadArchiveError.
     """
-    incoming = ArchiveReader(file, settings.IMPORT_UNPACKED_MEGABYTES * MEGABYTE)
+    incoming = ArchiveReader(file, settings.IMPORT_UNPACKED_MEGABYTES * MEGABYTE_BYTES)
     about = json_of(incoming, ABOUT)
     if about.get("format") != FORMAT or not isinstance(about.get("version"), int) or about["version"] > VERSION:
         raise BadArchiveError

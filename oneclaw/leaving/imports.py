@@ -32,7 +32,7 @@ def begin(user: User, upload: UploadedFile | None) -> AccountImport:
     """Store the archive and the job that takes it in. Raise BadArchiveError or ImportRunningError."""
     if upload is None or not upload.size:
         raise BadArchiveError
-    if upload.size > settings.IMPORT_MEGABYTES * archive.MEGABYTE:
+    if upload.size > settings.IMPORT_MEGABYTES * archive.MEGABYTE_BYTES:
         raise ArchiveTooLargeError
     try:
         with transaction.atomic():

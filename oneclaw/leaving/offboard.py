@@ -31,14 +31,14 @@ class OffboardingError(UserFacingError):
     """Why a person cannot be removed."""
 
 
-class OnlyOwnerError(OffboardingError):
+class LastOwnerLeavesError(OffboardingError):
     """The installation would be left without an owner."""
 
     wording = _("This is the only owner. Make somebody else an owner first.")
 
 
 class NoReceiverError(OffboardingError):
-    """Somebody must get the spaces that only this person owns."""
+    """Another person must get the spaces that only this person owns."""
 
     wording = _("Say who gets the spaces that only this person owns: %(names)s.")
 
@@ -99,7 +99,7 @@ def begin(
     owners = set(User.objects.owners().select_for_update().values_list("pk", flat=True))
     person = User.objects.select_for_update(no_key=True).get(pk=person.pk)
     if owners == {person.pk}:
-        raise OnlyOwnerError
+        raise LastOwnerLeavesError
     alone = shared_spaces.owned_alone(person)
     holds.refuse_if_held(people=[person], spaces=Space.objects.filter(owner=person, kind__in=Space.PRIVATE))
     holds.refuse_if_held(spaces=[space for space in alone if choices.get(str(space.pk)) == "delete"])

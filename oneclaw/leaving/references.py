@@ -52,7 +52,7 @@ def references() -> Iterator[tuple[str, Any]]:
 
 
 def way_of(name: str) -> Way | None:
-    """Return what becomes of the rows whose foreign key has this name; None when nobody has said so."""
+    """Return what becomes of the rows whose foreign key has this name; None when nothing has said so."""
     return _ways.get(name)
 
 

@@ -5,7 +5,6 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from oneclaw.llm import sse
 from oneclaw.llm.blocks import Block
 from oneclaw.llm.failures import (
     AnswerTooLargeError,
@@ -14,6 +13,7 @@ from oneclaw.llm.failures import (
     UnreadableAnswerError,
     failure_of_response,
 )
+from oneclaw.llm.transport import sse
 from oneclaw.text import replace_unstorable, replace_unstorable_in_json
 
 # One answer with its thinking and the arguments of its tools. It is twice what 128,000 tokens, the most that can be

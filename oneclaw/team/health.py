@@ -27,7 +27,7 @@ VIOLATIONS_MAX_COUNT = 20
 
 
 @dataclass(frozen=True)
-class Check:
+class HealthCheck:
     """One part of the installation: how it is, and what to do unless it works."""
 
     title: str
@@ -50,9 +50,9 @@ def health(request: SignedInRequest) -> HttpResponse:
     return render(request, "team/health.html", context)
 
 
-def worker() -> Check:
+def worker() -> HealthCheck:
     last = Heartbeat.objects.filter(name=Heartbeat.WORKER).first()
-    return Check(
+    return HealthCheck(
         _("Worker"),
         Heartbeat.objects.has_worker(),
         _("Last heard of: {when}").format(when=shown(last.at) if last else _("never")),
@@ -60,13 +60,13 @@ def worker() -> Check:
     )
 
 
-def migrations() -> Check:
+def migrations() -> HealthCheck:
     is_done = is_migrated()
     text = _("The database fits this version.") if is_done else _("The database is older than this version.")
-    return Check(_("Database"), is_done, text, _("Run manage.py migrate."))
+    return HealthCheck(_("Database"), is_done, text, _("Run manage.py migrate."))
 
 
-def invariants(run: InvariantRun | None, now: dt.datetime) -> Check:
+def invariants(run: InvariantRun | None, now: dt.datetime) -> HealthCheck:
     if run is None:
         text = _("Not checked yet.")
     elif run.count:
@@ -75,12 +75,12 @@ def invariants(run: InvariantRun | None, now: dt.datetime) -> Check:
         text = _("{when}: nothing found").format(when=shown(run.at))
     is_good = run is not None and not run.count and now - run.at < INVARIANTS_LATE
     remedy = _("Run manage.py check_invariants. What it finds is a defect: keep a backup, and report it.")
-    return Check(_("Consistency of the data"), is_good, text, remedy)
+    return HealthCheck(_("Consistency of the data"), is_good, text, remedy)
 
 
-def audit_log() -> Check:
+def audit_log() -> HealthCheck:
     count = AuditLink.objects.filter(position=None).count()
-    return Check(
+    return HealthCheck(
         _("Audit log"),
         count <= UNLINKED_MAX_EVENTS,
         _("Events that are not linked yet: {count}").format(count=count),
@@ -88,14 +88,14 @@ def audit_log() -> Check:
     )
 
 
-def collector() -> Check:
+def collector() -> HealthCheck:
     delivery = AuditDelivery.objects.first()
     if not settings.AUDIT_WEBHOOK:
-        return Check(_("Collector of the audit log"), True, _("Not used."))
+        return HealthCheck(_("Collector of the audit log"), True, _("Not used."))
     failures = delivery.failures if delivery else 0
     text = f"{delivery.error}" if delivery and failures else _("It has all events that it was sent.")
-    remedy = _("Check ONECLAW_AUDIT_WEBHOOK. Nothing is lost: the events are sent when it answers again.")
-    return Check(_("Collector of the audit log"), not failures, text, remedy)
+    remedy = _("HealthCheck ONECLAW_AUDIT_WEBHOOK. Nothing is lost: the events are sent when it answers again.")
+    return HealthCheck(_("Collector of the audit log"), not failures, text, remedy)
 
 
 def shown(moment: dt.datetime) -> str:

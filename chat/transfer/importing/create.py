@@ -12,9 +12,10 @@ from django.utils import timezone
 from chat import extensions
 from chat.conversations.keys import conversation_key
 from chat.conversations.titles import first_words
-from chat.conversations.transcript import content_columns, html_columns
 from chat.library import organise
 from chat.models import Agent, ChatSession, Folder, Message, Rating, Turn, default_agent
+from chat.rendering.citations import content_columns
+from chat.rendering.messages import html_columns
 from chat.signals import session_imported
 from chat.transfer.importing.conversation import Conversation, Said
 from chat.transfer.importing.reasons import NotImportableError

@@ -37,7 +37,7 @@ class TooManyAtOnceError(Exception):
     """Too many requests of this sign-in wait, or this one has waited too long."""
 
 
-class Slots:
+class RequestSlots:
     """The requests that are answered now, and those that wait, of one event loop: `total` of all askers, and as many of
     each as `most_of` says."""
 
@@ -112,7 +112,7 @@ class Slots:
 class Slot:
     """The slot of one request, which it has from the end of its body until its response is made."""
 
-    def __init__(self, slots: Slots, asker: str) -> None:
+    def __init__(self, slots: RequestSlots, asker: str) -> None:
         self._slots, self._asker, self._is_taken = slots, asker, False
         self._loop = asyncio.get_running_loop()
 
@@ -140,7 +140,7 @@ class AtOnceMiddleware:
 
     def __init__(self, application: Application) -> None:
         self._application = application
-        self._slots: tuple[asyncio.AbstractEventLoop, Slots] | None = None
+        self._slots: tuple[asyncio.AbstractEventLoop, RequestSlots] | None = None
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["path"].startswith(EXEMPT_PATHS):
@@ -168,10 +168,10 @@ class AtOnceMiddleware:
         finally:
             slot.give_back()
 
-    def _slots_of_loop(self) -> Slots:
+    def _slots_of_loop(self) -> RequestSlots:
         loop = asyncio.get_running_loop()
         if self._slots is None or self._slots[0] is not loop:
-            self._slots = loop, Slots(total_at_once(), most_at_once)
+            self._slots = loop, RequestSlots(total_at_once(), most_at_once)
         return self._slots[1]
 
 

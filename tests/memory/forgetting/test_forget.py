@@ -14,6 +14,7 @@ from chat.context.prompt import build_request
 from chat.conversations import transcript
 from chat.extensions import ToolCall, ToolError
 from chat.models import Beat, ChatSession, Message, Schedule, Turn
+from chat.rendering.messages import html_columns
 from memory.documents import undo
 from memory.documents import write as documents
 from memory.documents.write import Append, Author, Delete, Replace, Source
@@ -114,7 +115,7 @@ def talk(session, say, space):
     results = [{"type": "tool_result", "tool_use_id": key, "content": json.dumps(told[key])} for key in told]
     cards = {key: {"state": "done", "summary": "", "lines": [LINE] if key != "d" else ["kept"]} for key in told}
     say(session, "", role="tool", content=results, meta={"cards": cards})
-    Message.objects.filter(pk=asked.pk).update(**transcript.html_columns(uses, cards))
+    Message.objects.filter(pk=asked.pk).update(**html_columns(uses, cards))
 
 
 def test_it_is_nowhere_any_more(space, session, say, write, forget, ada):

@@ -158,7 +158,7 @@ def test_who_gets_no_access_by_it_gets_no_conversation(grace, ada, team, strange
 def test_it_is_refused_for_a_reason_and_changes_nothing(grace, ada, team, admin_person):
     with pytest.raises(offboard.NoReceiverError, match="Engine room"):
         offboard.begin(grace)
-    with pytest.raises(offboard.OnlyOwnerError):
+    with pytest.raises(offboard.LastOwnerLeavesError):
         offboard.begin(admin_person, receiver=ada)
     with pytest.raises(offboard.WrongReceiverError):
         offboard.begin(grace, receiver=grace)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneclaw.llm import sse
+from oneclaw.llm.transport import sse
 
 LINES = st.lists(
     st.sampled_from(

@@ -7,7 +7,7 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("chat", "0032_shared_conversations")]
+    dependencies = [("chat", "0033_link_scopes")]
 
     operations = [
         migrations.RunSQL(

@@ -14,6 +14,6 @@ ALTER TABLE oneclaw_user ALTER role SET DEFAULT '', ALTER awaits_approval SET DE
 
 
 class Migration(migrations.Migration):
-    dependencies = [("oneclaw", "0014_invitation_groups")]
+    dependencies = [("oneclaw", "0017_model_citations")]
 
     operations = [migrations.RunSQL(DEFAULTS, migrations.RunSQL.noop)]
