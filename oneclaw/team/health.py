@@ -94,7 +94,7 @@ def collector() -> HealthCheck:
         return HealthCheck(_("Collector of the audit log"), True, _("Not used."))
     failures = delivery.failures if delivery else 0
     text = f"{delivery.error}" if delivery and failures else _("It has all events that it was sent.")
-    remedy = _("HealthCheck ONECLAW_AUDIT_WEBHOOK. Nothing is lost: the events are sent when it answers again.")
+    remedy = _("Check ONECLAW_AUDIT_WEBHOOK. Nothing is lost: the events are sent when it answers again.")
     return HealthCheck(_("Collector of the audit log"), not failures, text, remedy)
 
 
