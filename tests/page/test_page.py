@@ -108,7 +108,7 @@ def test_the_number_of_queries_does_not_grow_with_the_conversation(
     signed_in, ada, session, django_assert_max_num_queries
 ):
     # The badge of the inbox is one of them.
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(10):
         page(signed_in, f"/c/{session.pk}")
     for _ in range(20):
         settle(send(ada, session_id=session.pk), "A *failed* one", "failed")

@@ -20,6 +20,9 @@ def backend_id():
 @pytest.fixture
 def elsewhere():
     """elsewhere(function): what it returns in another thread, which has another connection."""
+    # Those that earlier tests have left there would be taken in turn.
+    connection.close()
+    connection.close_pool()
     with ThreadPoolExecutor(1) as thread:
         yield lambda function: thread.submit(function).result()
 
