@@ -38,7 +38,7 @@ async def test_an_owner_looks_after_the_team(live, ada):
         await page.get_by_role("link", name="ada@example.org, Month").click()
         await looks_well(page)
         await page.get_by_role("link", name="People").click()
-        await page.get_by_role("link", name="ada@example.org").click()
+        await page.get_by_role("link", name="ada@example.org", exact=True).click()
         await looks_well(page)
         await page.get_by_role("button", name="Sign out everywhere").click()
         await page.get_by_label("Password").fill(PASSWORD)

@@ -10,6 +10,7 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from oneclaw.demo import scripted as model
 from oneclaw.people import keys
+from oneclaw.spaces import lifecycle as spaces
 from oneclaw.threads import in_database
 from tests.stage import ROOT
 
@@ -58,7 +59,8 @@ def names_in(shown, told):
 async def test_every_command_works_and_says_what_is_shown(transactional_db, async_client, ada, scripted):
     scripted.default = lambda body: model.answer("In Lisbon.")
     _, token = await in_database(keys.make, ada, "Program", "never")
-    known = {"$ONECLAW": "", "$KEY": token}
+    space = await in_database(spaces.create, ada, spaces.SpaceDraft("Bakery"))
+    known = {"$ONECLAW": "", "$KEY": token, "$SPACE": str(space.pk)}
     told, asked = None, set()
     for kind, text in BLOCK.findall((ROOT / "docs" / "api.md").read_text()):
         if kind == "json":
@@ -77,6 +79,7 @@ async def test_every_command_works_and_says_what_is_shown(transactional_db, asyn
             if "/messages?wait" in address:
                 known["$SESSION"] = told["session"]
             path = address.split("?")[0].replace(known.get("$SESSION", "-"), "{session_id}")
+            path = path.replace(f"/spaces/{space.pk}/", "/spaces/{space_id}/")
             asked.add((method, path.replace("MEMORY.md", "{path}")))
     described = json.loads((await async_client.get("/api/v1/openapi.json")).content)["paths"]
     offered = {(method.upper(), path) for path, methods in described.items() for method in methods}

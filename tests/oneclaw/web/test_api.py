@@ -1,6 +1,7 @@
 """Who may ask the API, and how a refusal is told."""
 
 import json
+import re
 
 import pytest
 from django.test import Client
@@ -40,7 +41,7 @@ async def test_every_address_but_the_description_needs_a_key_and_no_cookie_is_on
     assert len(listed) > 5
     for path, methods in listed.items():
         filled = path.replace("{session_id}", "6f1c3c0e-6d0a-4d0c-9f57-0c1a3f4b7d21").replace("{path}", "MEMORY.md")
-        filled = filled.replace("{number}", "1").replace("{suggestion_id}", "1")
+        filled = re.sub(r"\{\w+\}", "1", filled)
         for method in methods:
             response = await async_client.generic(method.upper(), filled)
             assert response.status_code == 401, (method, path)

@@ -8,6 +8,8 @@ from django.urls import URLPattern, get_resolver
 OPEN = {
     "healthz",
     "readyz",
+    "metrics",
+    "diagrams",
     "admin/login/",
     "accounts/login/",
     "accounts/logout/",
