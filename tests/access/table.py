@@ -1,6 +1,7 @@
 """For whom each address, operation, frame and tool is: the one place where that is written down for the tests.
 
-A rule says who gets in at a row that is shared with the space. A private row of the author is the author's alone under
+A rule says who gets in at a row that is shared with the space. A private row of the author is the author's alone
+        under
 every rule, and who has no role in the space gets the same as for a row that does not exist.
 """
 
@@ -19,12 +20,14 @@ ALIKE = "alike"
 
 GET = {
     EVERYBODY: "healthz readyz diagrams manifest favicon.ico",
-    PERSONS: """usage send_archive import_account delete_account make_key account_email account_set_password settings chat search sessions commands prompts agents
+    PERSONS: """usage send_archive import_account delete_account make_key settings chat search sessions commands
+        prompts agents
         new_agent schedules schedule_news new_task spaces new_space make_link_code channels conversations
         export_many import news shared_links memory memory_search memory_past memory_lab memory_files library
         memory_switches memory_looks memory_skills memory_new_skill memory_import_skills memory_instructions
         memory_export memory_import memory_inbox memory_propose memory_forget""",
-    STAFF: """groups group team team_people team_person offboard invitations team_keeping team_usage team_usage_csv team_budgets
+    STAFF: """groups group team team_people team_person offboard invitations team_keeping team_usage team_usage_csv
+        team_budgets
         team_settings team_audit team_audit_export team_health""",
     SEES: """conversation messages_after attachment session_menu meter context rounds context_json export_markdown
         export_json space space_viewers space_members session_viewers file_viewers message_details message_raw
@@ -36,7 +39,8 @@ GET = {
     BEGAN: """share edit_prompt edit_agent delete_agent edit_task schedule_history delete_task move_to_space channel
         import_progress message_edit""",
     FORGETS: "memory_forgotten memory_receipt",
-    NOBODY: """offboarding offboarding_receipt remove_rule end_hold team_budget message_source welcome invited first_account metrics end_device older_sessions round edit_round message_context
+    NOBODY: """offboarding offboarding_receipt remove_rule end_hold team_budget message_source welcome invited
+        first_account metrics end_device older_sessions round edit_round message_context
         message_context_json memory_topic message_memories memory_skill memory_edit_skill memory_delete_skill
         memory_entry_propose stop_sub_session scim/v2/ServiceProviderConfig scim/v2/Schemas scim/v2/ResourceTypes
         scim/v2/Users scim/v2/Groups scim/v2/Users/<int:row_id> scim/v2/Groups/<int:row_id> api/v1/ api/sessions""",
@@ -44,11 +48,13 @@ GET = {
 }
 # Who must not get further than to what is not there. What those who may do is the subject of other tests.
 POST = {
-    PERSONS: """import_account delete_account dismiss_announcement make_key account_email account_set_password settings prompts new_agent schedules new_task new_space
+    PERSONS: """import_account delete_account dismiss_announcement make_key settings prompts new_agent schedules
+        new_task new_space
         channels make_link_code organise export_many import memory_lab_keep memory_lab_run library_add
         memory_switches memory_new_skill memory_import_skills memory_instructions memory_import
         memory_import_confirm memory_forget""",
-    STAFF: """groups group team sign_out_person offboard set_rule set_hold team_budgets change_setting change_role set_active give_link invite invite_many renew_invitation revoke_invitation
+    STAFF: """groups group team sign_out_person offboard set_rule set_hold team_budgets change_setting change_role
+        set_active give_link invite invite_many renew_invitation revoke_invitation
         decide_sign_up""",
     SEES: "end leave_space message_show message_fork message_retry message_continue copy_shared memory_proposal",
     WRITES: "stop compact library_remove space_instructions memory_suggestion",
@@ -59,17 +65,20 @@ POST = {
     BEGAN: """share share_with_space edit_prompt delete_prompt edit_agent delete_agent edit_task run_schedule
         switch_task delete_task answer_task move_to_space channel reset_channel rename_folder delete_folder
         message_edit""",
-    NOBODY: """offboarding offboarding_receipt remove_rule end_hold team_budget welcome invited first_account end_device edit_round undo_round hand_over_space message_rate
+    NOBODY: """offboarding offboarding_receipt remove_rule end_hold team_budget welcome invited first_account
+        end_device edit_round undo_round hand_over_space message_rate
         memory_feedback memory_edit_skill memory_delete_skill memory_approve_skill memory_skill_off
         memory_take_out memory_review memory_propose stop_sub_session scim/v2/ServiceProviderConfig
         scim/v2/Schemas scim/v2/ResourceTypes scim/v2/Users scim/v2/Groups scim/v2/Users/<int:row_id>
         scim/v2/Groups/<int:row_id> api/v1/""",
     # They begin a conversation under a new id, or change own rows alone.
-    ALIKE: """post_frame send read unshare remove_attachment revoke_key unlink revoke memory_lab_drop memory_walk_close
+    ALIKE: """post_frame send read unshare remove_attachment revoke_key unlink revoke memory_lab_drop
+        memory_walk_close
         attach""",
 }
 API = {
-    PERSONS: """me usage models agents session_list send space_list make_space link_list copy_link document_list search
+    PERSONS: """me usage models agents session_list send space_list make_space link_list copy_link document_list
+        search
         library_file_list add_library_file search_library suggestion_list skill_list replace_document
         append_to_document""",
     SEES: """session message_list export context round_list space member_list leave_space library_file
@@ -81,7 +90,8 @@ API = {
     NOBODY: "change_round undo_round skill",
     WRITES: "stop compact remove_library_file answer_suggestion",
 }
-# Ids under other names: of the second kind of links, of a question instead of an answer, and of the groups of a space.
+# Ids under other names: of the second kind of links, of a question instead of an answer, and of the groups of a
+# space.
 OTHER_IDS = {"unlink": {"link_id": "linked_id"}, "message_edit": {"message_id": "question"}}
 # What an operation needs before it looks for a row.
 BODIES = {
@@ -95,8 +105,8 @@ BODIES = {
 QUERIES = {"sharing_preview": "?space=1"}
 # Pages about the own sign-in, which take no id of anybody's rows; and the administration, which has its own test.
 APART = ("admin", "account", "mfa", "sso", "socialaccount")
-# What others than those of the rule read on a page: names for those who keep groups or read the audit log, and what the
-# author has shared by a link.
+# What others than those of the rule read on a page: names for those who keep groups or read the audit log, and
+# what the author has shared by a link.
 MORE_WORDS = {
     "group": {"zqspace"},
     "team_keeping": {"zqspace"},

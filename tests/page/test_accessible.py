@@ -176,6 +176,7 @@ LINKS = (
     "/accounts/",
     "/scim/",
     "/diagrams",
+    "/memory/documents/",
     "/team/",
     "/team/people/",
     "/team/offboardings/",
@@ -186,7 +187,7 @@ async def test_every_page_of_something(live, ada, parts):
     filled = [
         re.sub(r"<(?:\w+:)?(\w+)>", lambda part: str(parts[part[1]]), path)
         for path in addresses()
-        if "<" in path and not path.startswith(LINKS)
+        if "<" in path and "mark>" not in path and not path.startswith(LINKS)
     ]
     filled += ["/search?q=camomile", "/conversations?show=archived", "/conversations?show=deleted", "/shared"]
     filled += [f"/conversations?show=folder-{parts['folder_id']}", f"/memory/forget?document={parts['document_id']}"]
