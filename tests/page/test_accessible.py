@@ -120,7 +120,18 @@ def parts(live, ada):
     groups.add(group, ada.email)
     # Where one only presses something there is nothing to look at, and any number will do.
     pressed = dict.fromkeys(
-        ["decision_id", "device_id", "key_id", "suggestion_id", "review_id", "task_id", "rule_id", "hold_id"], 1
+        [
+            "proposal_id",
+            "decision_id",
+            "device_id",
+            "key_id",
+            "suggestion_id",
+            "review_id",
+            "task_id",
+            "rule_id",
+            "hold_id",
+        ],
+        1,
     )
     return pressed | {
         "session_id": session.pk,
