@@ -188,6 +188,7 @@ LINKS = (
     "/scim/",
     "/diagrams",
     "/memory/documents/",
+    "/groups/",
     "/team/",
     "/team/people/",
     "/team/offboardings/",
