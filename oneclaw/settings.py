@@ -13,6 +13,7 @@ from oneclaw.config.home import make_home
 from oneclaw.config.limits import *  # noqa: F403
 from oneclaw.config.model import *  # noqa: F403
 from oneclaw.config.privacy import *  # noqa: F403
+from oneclaw.config.saml import *  # noqa: F403
 from oneclaw.config.schedules import *  # noqa: F403
 from oneclaw.config.secret_key import secret_key
 from oneclaw.config.sign_in import *  # noqa: F403
@@ -122,6 +123,7 @@ INSTALLED_APPS = [
     "allauth.mfa",
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
+    "allauth.socialaccount.providers.saml",
 ]
 
 # The last one is sync only, so Django runs all but the first in one thread: a middleware need not be async.

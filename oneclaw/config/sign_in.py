@@ -1,10 +1,9 @@
 """Settings of who may sign in and how: sign-up, mail, single sign-on, the second factor, and SCIM."""
 
-from urllib.parse import urlsplit
-
 from django.core.exceptions import ImproperlyConfigured
 
 from oneclaw.config import environment
+from oneclaw.config.saml import SAML, SAML_NAME, SAML_PROVIDER_ID, SAML_TRUST_EMAIL
 
 # -- Accounts and passwords ----------------------------------------------------------------------
 
@@ -71,13 +70,11 @@ if SIGN_UP == "domains" and not (SIGN_UP_DOMAINS and MAIL):
 
 # -- Single sign-on (OpenID Connect) -------------------------------------------------------------
 
-OIDC_ISSUER = environment.address("ONECLAW_OIDC_ISSUER", ["https", "http"])
+OIDC_ISSUER = environment.secure_address("ONECLAW_OIDC_ISSUER")
 OIDC_CLIENT_ID = environment.text("ONECLAW_OIDC_CLIENT_ID")
 OIDC_CLIENT_SECRET = environment.text("ONECLAW_OIDC_CLIENT_SECRET")
 if OIDC_ISSUER and not OIDC_CLIENT_ID:
     raise ImproperlyConfigured("ONECLAW_OIDC_ISSUER needs ONECLAW_OIDC_CLIENT_ID, and usually _CLIENT_SECRET.")
-if urlsplit(OIDC_ISSUER).scheme == "http" and urlsplit(OIDC_ISSUER).hostname not in ("127.0.0.1", "localhost", "::1"):
-    raise ImproperlyConfigured("ONECLAW_OIDC_ISSUER must start with https://: what it says decides who signs in.")
 # The name of the provider on the sign-in page.
 OIDC_NAME = environment.text("ONECLAW_OIDC_NAME", "SSO")
 OIDC_SCOPES = environment.words("ONECLAW_OIDC_SCOPES", ["openid", "profile", "email"])
@@ -112,7 +109,20 @@ SOCIALACCOUNT_PROVIDERS = {
         ]
         if OIDC_ISSUER
         else [],
-    }
+    },
+    "saml": {
+        "provider_class": "oneclaw.people.sign_in.saml.provider.Provider",
+        "APPS": [
+            {
+                "provider_id": SAML_PROVIDER_ID,
+                "name": SAML_NAME,
+                "client_id": SAML_PROVIDER_ID,
+                "settings": {"email_authentication": True, "verified_email": SAML_TRUST_EMAIL},
+            }
+        ]
+        if SAML
+        else [],
+    },
 }
 # Signing in changes nothing and carries a state, so that a link may start it; see `provider.login`.
 SOCIALACCOUNT_LOGIN_ON_GET = True
