@@ -145,6 +145,7 @@ class Handler(BaseHTTPRequestHandler):
             + "</saml:Attribute>"
             for name, values in person["attributes"].items()
         )
+        attributes = attributes and f"<saml:AttributeStatement>{attributes}</saml:AttributeStatement>"
         audience = faults.get("audience", audience)
         restriction = (
             f"<saml:AudienceRestriction><saml:Audience>{audience}</saml:Audience></saml:AudienceRestriction>"
@@ -161,7 +162,7 @@ class Handler(BaseHTTPRequestHandler):
             f'</saml:Subject><saml:Conditions NotOnOrAfter="{until}">{restriction}</saml:Conditions>'
             f'<saml:AuthnStatement AuthnInstant="{since}" SessionIndex="_session"><saml:AuthnContext>'
             f"<saml:AuthnContextClassRef>{SAML}:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext>"
-            f"</saml:AuthnStatement><saml:AttributeStatement>{attributes}</saml:AttributeStatement></saml:Assertion>"
+            f"</saml:AuthnStatement>{attributes}</saml:Assertion>"
         )
         signed = assertion if faults.get("unsigned") else self.signed(assertion, faults.get("key", "own"))
         for old, new in faults.get("tampered", {}).items():

@@ -77,7 +77,7 @@ def test_a_new_person_gets_an_account_and_comes_back_to_it(db, provider):
     assert who(client) == str(grace.pk)
     assert (grace.email, grace.first_name, grace.role, grace.is_staff) == ("grace@example.org", "Grace", "", False)
     assert not grace.has_usable_password()
-    assert AuditEvent.objects.filter(kind=AuditKind.SIGNED_IN, actor_id=grace.pk).exists()
+    assert AuditEvent.objects.filter(kind=AuditKind.SIGNED_IN, actor=grace.pk).exists()
     # The provider's id counts, and not the address.
     provider.person("g1", email="hopper@example.org")
     assert who(sign_in(provider)[0]) == str(grace.pk)
@@ -117,11 +117,11 @@ FAULTS = [
     ("changed on the way", {"key": "nobody"}),
     ("changed on the way", {"issuer": "https://evil.example"}),
     ("was not valid", {"wrapped": "grace@example.org"}),
-    ("is meant for something else", {"audience": "https://other.example"}),
-    ("is meant for something else", {"audience": ""}),
-    ("is meant for something else", {"recipient": f"{HERE}/acs/more"}),
-    ("is meant for something else", {"confirmed": ""}),
-    ("is meant for something else", {"destination": "https://other.example/acs"}),
+    ("for another application", {"audience": "https://other.example"}),
+    ("for another application", {"audience": ""}),
+    ("for another application", {"recipient": f"{HERE}/acs/more"}),
+    ("for another application", {"confirmed": ""}),
+    ("for another application", {"destination": "https://other.example/acs"}),
     ("has expired", {"seconds": -600}),
     ("begins here", {"in_response_to": ""}),
     ("did not let you in", {"status": "Responder"}),
