@@ -13,7 +13,6 @@ from oneclaw.config.home import make_home
 from oneclaw.config.limits import *  # noqa: F403
 from oneclaw.config.model import *  # noqa: F403
 from oneclaw.config.privacy import *  # noqa: F403
-from oneclaw.config.saml import *  # noqa: F403
 from oneclaw.config.schedules import *  # noqa: F403
 from oneclaw.config.secret_key import secret_key
 from oneclaw.config.sign_in import *  # noqa: F403

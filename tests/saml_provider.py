@@ -70,7 +70,7 @@ class SamlProvider:
             "client_id": "saml",
             "settings": {"email_authentication": True, "verified_email": True},
         }
-        provider_class = "oneclaw.people.sign_in.saml.provider.Provider"
+        provider_class = "oneclaw.people.sign_in.saml.provider.IdentityProvider"
         settings.SOCIALACCOUNT_PROVIDERS = {
             **settings.SOCIALACCOUNT_PROVIDERS,
             "saml": {"provider_class": provider_class, "APPS": [app]},

@@ -193,14 +193,10 @@ def address(name: str, schemes: Iterable[str], default: str = "") -> str:
 
 
 def secure_address(name: str) -> str:
-    """Return the variable `name` as an address whose answers nobody on the way can change; "" when not set.
-
-    It begins with https://, or with http:// when it is on this machine.
-    """
-    value = address(name, ["https", "http"])
-    if not is_secure(value):
+    """Return the variable `name`, an address of https, or of http on this machine, as it is; "" when not set."""
+    if not is_secure(address(name, ["https", "http"])):
         raise ImproperlyConfigured(f"{name} must start with https://: what it says decides who signs in.")
-    return value
+    return text(name)
 
 
 def is_secure(value: str) -> bool:

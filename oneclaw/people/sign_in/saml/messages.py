@@ -93,7 +93,7 @@ def begin_sign_in(request: HttpRequest, ask_again: bool) -> tuple[str, str]:
 
 
 def read_answer(request: HttpRequest) -> dict[str, Any]:
-    """Return what the identity provider says of the person in the posted answer.
+    """Return what the answer in `request` says of the person.
 
     Raise RefusedMessageError, or IdentityProviderError.
     """

@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 from oneclaw.people.sign_in.saml import messages
 
 
-class Provider(SAMLProvider):
+class IdentityProvider(SAMLProvider):
     """The one identity provider that the settings name. What it says of a person comes from `messages.said`."""
 
     def get_login_url(self, request: HttpRequest, **kwargs: Any) -> str:
