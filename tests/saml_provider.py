@@ -4,7 +4,7 @@
         provider.person("g1", email="ada@example.org", groups=["Research"])
 
 It signs in, without asking, whom `person` has named last. `fault(…)` makes its answers wrong. Its key is made when it
-starts. Its address is `localhost`, so that to a browser it is another site than 127.0.0.1.
+is first used. Its address is `localhost`, so that to a browser it is another site than 127.0.0.1.
 """
 
 import base64
@@ -78,10 +78,16 @@ class SamlProvider:
         settings.SAML, settings.SAML_METADATA, settings.SAML_NAME = True, f"{self.url}/metadata", "Example"
 
 
+class Keys(dict[str, tuple[str, str]]):
+    """Private keys and their certificates by name, made when they are first used."""
+
+    def __missing__(self, name: str) -> tuple[str, str]:
+        return self.setdefault(name, new_key())
+
+
 class Handler(BaseHTTPRequestHandler):
     told: dict[str, Any] = {"person": {}, "faults": {}}
-    # Private key and certificate: its own, and those of nobody.
-    keys: dict[str, tuple[str, str]] = {}
+    keys = Keys()
 
     @property
     def url(self) -> str:
@@ -240,7 +246,6 @@ def new_key() -> tuple[str, str]:
 
 
 if __name__ == "__main__":
-    Handler.keys = {"own": new_key(), "nobody": new_key()}
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     print(f"http://localhost:{server.server_address[1]}", flush=True)
     server.serve_forever()
