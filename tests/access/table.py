@@ -104,7 +104,7 @@ BODIES = {
 }
 QUERIES = {"sharing_preview": "?space=1"}
 # Pages about the own sign-in, which take no id of anybody's rows; and the administration, which has its own test.
-APART = ("admin", "account", "mfa", "sso", "socialaccount")
+APART = ("admin", "account", "mfa", "sso", "saml", "socialaccount")
 # What others than those of the rule read on a page: names for those who keep groups or read the audit log, and
 # what the author has shared by a link.
 MORE_WORDS = {
