@@ -12,6 +12,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 
+from chat.live import publisher
 from chat.routing import websocket_urlpatterns
 from chat.session_tools import relay
 from chat.turns import loop
@@ -33,6 +34,7 @@ async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
             tracing.begin()
             await llm.warm_up()
             relay.deliver_left()
+            publisher.answer_left()
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
             await loop.shutdown()
