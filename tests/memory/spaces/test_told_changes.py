@@ -54,7 +54,7 @@ def test_each_memory_is_told_by_its_name_and_once(kitchen, space, ada, write):
     assert "The oven is broken." in system
     write("- The oven is mended.\n")
     write("- Ada likes tea.\n", space)
-    note, words = talk.say()
+    note, _ = talk.say()
     own, of_space = note.split("\n\nThe memory of the space “Kitchen”, which its members share, was changed")
     assert own.endswith('<lines file="MEMORY.md">\n- Ada likes tea.\n</lines>')
     path = f"spaces/{kitchen.pk}/MEMORY.md"
