@@ -4,9 +4,11 @@ import pytest
 
 from chat.context.prompt import build_request
 from chat.conversations.shared import share
+from chat.library import spaces
 from chat.models import ChatSession
 from chat.rendering.details import details_of
 from memory.documents.write import Append, Author, Replace, Source, apply
+from memory.forgetting.forget import forget
 from memory.trust.sources import text_sources_of
 from oneclaw.models import SpaceMember
 from tests.conversations import send, settle
@@ -103,3 +105,23 @@ def test_what_was_told_while_it_was_shared_does_not_count_when_it_is_private_aga
     assert "Menu" not in str(talk.say())
     write("- Ada likes coffee.\n", space)
     assert "Ada likes coffee." in talk.say()[0]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("was_shared", [False, True], ids=["private", "shared"])
+def test_what_is_forgotten_in_the_space_leaves_a_conversation_that_has_left_it(kitchen, ada, write, was_shared):
+    talk = Talk(ada, kitchen)
+    if was_shared:
+        share.share(ada, talk.session, kitchen)
+        talk.say()
+    write("- The oven is mended.\n")
+    assert "The oven is mended." in talk.say()[0]
+    if was_shared:
+        share.unshare(ada, talk.session)
+    spaces.move(ada, talk.id, None)
+    talk.say()
+    # What was sent stays, as everything that an answer was made from.
+    assert "The oven is mended." in str(talk.request)
+    forget(kitchen, ["- The oven is mended."], ada)
+    talk.say()
+    assert "The oven is mended." not in str(talk.request)

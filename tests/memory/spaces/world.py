@@ -1,5 +1,6 @@
-"""Five people, two spaces and a group, driven at random, beside a small rule: which word stands in which memory, who said
-which in which conversation, and who has which role.
+"""Five people, two spaces and a group, driven at random, beside a small rule.
+
+It knows which word stands in which memory, who has said which in which conversation, and who has which role.
 
 What people do is done by the product's own functions and pages. Each of them says whether it was allowed, and the rule
 says the same.

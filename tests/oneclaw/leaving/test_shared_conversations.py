@@ -1,4 +1,4 @@
-"""Who deletes their own account leaves the conversations that they have shared to the space, and takes the others along."""
+"""Who deletes their own account leaves shared conversations to their space, and takes the others along."""
 
 import uuid
 
