@@ -24,7 +24,7 @@ from chat.models import ChatSession, Message
 from memory.documents.write import Append, Author, Source, apply
 from memory.forgetting.forget import forget
 from memory.index import conversations
-from memory.models import Proposal
+from memory.models import MemoryDocument, Proposal
 from memory.notes import flush
 from memory.policy.access import may_forget
 from memory.tools import proposals
@@ -241,9 +241,9 @@ class World:
         fresh = [each for each in talk.said[finished or session.copied_seq :] if each[0]]
         target = talk.space if talk.is_shared else self.own[talk.owner].pk
         noted = {word for word, by in fresh if talk.is_shared or by == talk.owner}
-        self.held[target] |= noted
-        if noted:
-            self.held[target].add(talk.title)
+        # What memory itself has brought into the conversation is not noted again.
+        contents = MemoryDocument.objects.filter(space=target).values_list("content", flat=True)
+        self.held[target] |= (noted | {talk.title} if noted else noted) & words_in("\n".join(contents))
 
     def index(self):
         for talk in self.talks:
