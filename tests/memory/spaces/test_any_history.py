@@ -227,7 +227,7 @@ def seeds():
     return range(int(first), int(last or first) + 1)
 
 
-@pytest.mark.faults
+@pytest.mark.soak
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("seed", seeds())
 def test_nothing_does_in_longer_histories(seed, db, model, settings):
