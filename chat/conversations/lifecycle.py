@@ -1,6 +1,7 @@
 """The lifecycle of a conversation: create, open, switch, rename, end, delete. Sends the lifecycle signals."""
 
 import uuid
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -203,8 +204,8 @@ def delete(session: ChatSession, *, by: User | None = None, by_age: bool = False
     a rule of retention does it."""
     follow(session)
     ChatSession.objects.filter(pk=session.pk).update(deleted_at=clock.database_now())
-    details = {"of": "conversation", "session": str(session.pk)} | ({"by": "age"} if by_age else {})
-    record(AuditKind.DELETED, actor=by, person=session.owner, **details)
+    cause: dict[str, Any] = {"by": "age"} if by_age else {}
+    record(AuditKind.DELETED, actor=by, person=session.owner, of="conversation", session=str(session.pk), **cause)
     session.turns.filter(status=Turn.Status.RUNNING).update(stop_requested=True)
     pubsub.notify(f"session:{session.pk}", {"kind": "deleted", "owner": session.owner_id})
     people.notify_lists(session)

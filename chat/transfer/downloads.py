@@ -18,8 +18,7 @@ TYPES = {"md": "text/markdown; charset=utf-8", "json": "application/json", "zip"
 def download_of(user: User, session: ChatSession, kind: str) -> HttpResponse | StreamingHttpResponse:
     """Return the download by `user` of `session`, whose owner, agent and folder are loaded, as `kind`, a key of
     WRITERS, and record it."""
-    details = {"of": "conversation", "session": str(session.pk)}
-    record(AuditKind.EXPORTED, actor=user, person=session.owner, **details)
+    record(AuditKind.EXPORTED, actor=user, person=session.owner, of="conversation", session=str(session.pk))
     pieces = (piece.encode() for piece in WRITERS[kind](session))
     return download(pieces, export.file_name(session, kind), kind)
 

@@ -34,8 +34,8 @@ def attach(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
         refuse_reader(request.user, session_id)
     except lifecycle.SessionNotFoundError:
         raise Http404 from None
-    except lifecycle.ReadOnlySessionError as refusal:
-        return JsonResponse({"code": "read_only", "text": refusal.sentence}, status=409)
+    except lifecycle.ReadOnlySessionError as error:
+        return JsonResponse({"code": "read_only", "text": error.sentence}, status=409)
     try:
         upload = request.FILES.get("file")
     except OSError:
