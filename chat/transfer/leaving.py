@@ -35,7 +35,7 @@ from chat.transfer.importing import jobs
 from oneclaw import pubsub
 from oneclaw.leaving.parts import Alive, PersonPart
 from oneclaw.leaving.references import Way, declare
-from oneclaw.models import Space, User
+from oneclaw.models import Space, SpaceMember, User
 
 declare(
     {
@@ -98,13 +98,13 @@ def digest(values: Iterable[str]) -> str:
 
 
 def hand_over(person: User, receiver: User | None) -> None:
-    """Give the shared conversations of `person` to `receiver` where they are a member, and else to the space's owner;
-    what `person` wrote in those of others loses its author."""
+    """Give the shared conversations of `person` to `receiver` where they are a member, and else to an owner of the
+    space; what `person` wrote in those of others loses its author."""
     shared = ChatSession.objects.filter(owner=person, deleted_at=None).exclude(shared_at=None)
     for session in shared.select_related("space").order_by("pk"):
         space = session.space
         is_member = receiver is not None and space is not None and space in Space.objects.visible_to(receiver)
-        to = receiver if is_member else space.owner if space else None
+        to = receiver if is_member else owner_of(space, person) if space else None
         if to is not None and to.pk != person.pk:
             hand_over_session(session.pk, to)
     files = Attachment.objects.filter(owner=person, message__isnull=False).exclude(message__session__owner=person)
@@ -114,6 +114,13 @@ def hand_over(person: User, receiver: User | None) -> None:
     written_in = ChatSession.objects.filter(messages__author=person).exclude(owner=person).distinct()
     for session_id in list(written_in.values_list("pk", flat=True)):
         leave_session(session_id, person)
+
+
+def owner_of(space: Space, person: User) -> User:
+    """Return the owner of `space` who gets what `person` has begun there, one who can sign in if there is any."""
+    owners = User.objects.filter(is_active=True, space_roles__space=space, space_roles__role=SpaceMember.Role.OWNER)
+    others = owners.exclude(pk=person.pk).order_by("pk")
+    return others.filter(pk=space.owner_id).first() or others.first() or space.owner
 
 
 @transaction.atomic

@@ -57,7 +57,7 @@ POST = {
         set_active give_link invite invite_many renew_invitation revoke_invitation
         decide_sign_up""",
     SEES: "end leave_space message_show message_fork message_retry message_continue copy_shared memory_proposal",
-    WRITES: "stop compact library_remove space_instructions memory_suggestion",
+    WRITES: "stop attach compact library_remove space_instructions memory_suggestion",
     MANAGES: "rename make_private",
     OWNS: """edit_space archive_space delete_space add_space_member space_member space_group memory_edit
         memory_restore memory_delete_line memory_entry memory_entry_confirm memory_entry_forget memory_put_back
@@ -73,8 +73,7 @@ POST = {
         scim/v2/Groups/<int:row_id> api/v1/""",
     # They begin a conversation under a new id, or change own rows alone.
     ALIKE: """post_frame send read unshare remove_attachment revoke_key unlink revoke memory_lab_drop
-        memory_walk_close
-        attach""",
+        memory_walk_close""",
 }
 API = {
     PERSONS: """me usage models agents session_list send space_list make_space link_list copy_link document_list
