@@ -45,6 +45,9 @@ class Attachment(models.Model):
     # Pixels of an image after its EXIF orientation is applied.
     width = models.PositiveIntegerField(default=0)
     height = models.PositiveIntegerField(default=0)
+    # What an extension was asked to put beside the message instead of a file (chat/attachments/chosen.py): {"app", "key",
+    # "size"}. The stored bytes only name it, so that its text is nowhere but where its access is checked.
+    source = models.JSONField(null=True, blank=True)
     # Pages of a PDF; 0 when the file cannot be sent as it is.
     pages = models.PositiveIntegerField(default=0)
     # Media type and bytes of the smaller copy of a large image, which the model and the page get; "" and 0: no copy.

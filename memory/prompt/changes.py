@@ -14,7 +14,7 @@ from chat.extensions import ContextItem
 from chat.models import ChatSession, Message
 from memory.documents.diff import apply_hunks, reverse
 from memory.models import MemoryDocument, MemoryRevision
-from memory.policy.access import may_ask, may_read, own_documents, switches_of
+from memory.policy.access import may_ask, own_documents, reads_written, switches_of
 from memory.policy.paths import CURATED, CURATED_ALTERNATIVE
 from memory.policy.switches import Switch
 from memory.policy.tombstones import BLANK
@@ -32,7 +32,7 @@ def changed_items(session: ChatSession, message: Message) -> list[ContextItem]:
     What the conversation itself has saved is known to the model from the tool's result. Return none with the first
     message, and while the person has switched saved memory off.
     """
-    has_curated = may_read(session) and session.kind != ChatSession.Kind.SUB_SESSION
+    has_curated = reads_written(session) and session.kind != ChatSession.Kind.SUB_SESSION
     has_curated = has_curated and may_ask(message.author or session.owner, session)
     if message.parent_id is None or session.head is None or not has_curated:
         return []

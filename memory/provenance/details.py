@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from chat.context import per_message
 from chat.extensions import ContextItem, Detail
 from chat.models import ChatSession, Message
-from memory.policy.access import spaces_of
+from memory.policy.access import possible_spaces_of
 from memory.policy.addresses import documents_at, located
 from memory.prompt.context import by_document
 from memory.prompt.items import ADDED, NAME, RECALLED, REMOVED, is_of_conversation, shown
@@ -18,7 +18,7 @@ def details(session: ChatSession, message: Message) -> list[Detail]:
     """Return the documents in the system prompt of `session`, and the passages recalled for `message`."""
     parts = list(by_document(session.context.get(NAME, [])))
     parts += [(item, shown(item)) for item in per_message.items_of(message.meta, NAME)]
-    found = documents_at(spaces_of(session), {item["path"] for item, _ in parts})
+    found = documents_at(possible_spaces_of(session), {item["path"] for item, _ in parts})
     ids = {address: documents[0].pk for address, documents in found.items()}
     return [Detail(title_of(item), text, address_of(item, ids)) for item, text in parts]
 

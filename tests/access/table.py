@@ -23,7 +23,7 @@ GET = {
     PERSONS: """usage send_archive import_account delete_account make_key settings chat search sessions commands
         prompts agents
         new_agent schedules schedule_news new_task spaces new_space make_link_code channels conversations
-        export_many import news shared_links memory memory_search memory_past memory_lab memory_files library
+        export_many import news shared_links memory_choice memory memory_search memory_past memory_lab memory_files library
         memory_switches memory_looks memory_skills memory_new_skill memory_import_skills memory_instructions
         memory_export memory_import memory_inbox memory_propose memory_forget""",
     STAFF: """groups group team team_people team_person offboard invitations team_keeping team_usage team_usage_csv
