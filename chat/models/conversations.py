@@ -121,9 +121,7 @@ class ChatSession(models.Model):
     )
     mode = models.CharField(max_length=10, choices=Mode, default=Mode.AGENT)
     # Which memory it reads; without any it is not remembered either (Message.is_apart).
-    memory = models.CharField(
-        max_length=5, choices=MemoryChoice, default=MemoryChoice.ALL, db_default=MemoryChoice.ALL
-    )
+    memory = models.CharField(max_length=5, choices=MemoryChoice, default=MemoryChoice.ALL, db_default=MemoryChoice.ALL)
     title = models.CharField(max_length=200, blank=True)
     # Who set the title: empty (it is the first words so far), the fast model, or the person, whose title stays.
     titled_by = models.CharField(max_length=6, choices=Titled, default=Titled.NOT_TITLED, blank=True)

@@ -115,8 +115,8 @@ def guidelines_section(session: ChatSession, _: Sequence[ContextItem]) -> str:
 
 def prompt_condition(session: ChatSession) -> str:
     """Return a key of all else that the prompt sections and tools depend on: the switches, the agent's tools, whether
-    there are files to search, which memory was chosen, and which shared memory is read: a conversation that is shared or moved, or whose owner
-    leaves the space, gets another prompt."""
+    there are files to search, which memory was chosen, and which shared memory is read: a conversation that is shared
+    or moved, or whose owner leaves the space, gets another prompt."""
     if is_shared(session):
         shared = [f"shared:{session.space_id}"]
     else:
