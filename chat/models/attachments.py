@@ -45,7 +45,7 @@ class Attachment(models.Model):
     # Pixels of an image after its EXIF orientation is applied.
     width = models.PositiveIntegerField(default=0)
     height = models.PositiveIntegerField(default=0)
-    # What was chosen from an app instead of a file (chat/attachments/chosen.py): {"app", "key", "size"}. The stored bytes
+    # What was chosen of an app instead of a file (chat/attachments/chosen.py): {"app", "key", "size"}. The stored bytes
     # only name it, so that its text is nowhere but where its access is checked.
     source = models.JSONField(null=True, blank=True)
     # Pages of a PDF; 0 when the file cannot be sent as it is.

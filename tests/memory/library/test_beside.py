@@ -1,4 +1,4 @@
-"""A document that a person puts beside a message is sent whole while it fits, as data, and only while it may be read."""
+"""A document that a person puts beside a message is sent whole while it fits, as data, and while they may read it."""
 
 import json
 import uuid

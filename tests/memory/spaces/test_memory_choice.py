@@ -1,5 +1,5 @@
-"""Which memory a conversation reads is chosen: an obedient model finds nothing of another one, and nothing is remembered
-of what was said without memory."""
+"""Which memory a conversation reads is chosen: a model finds nothing of another one, and what was said without
+memory is never remembered."""
 
 import json
 
