@@ -207,8 +207,13 @@ def apply_choice(session: ChatSession, choice: Choice) -> None:
         session.effort = checked_effort(choice)
         session.save(update_fields=["effort"])
     if choice.memory is not None and choice.memory != session.memory and not session.is_temporary:
-        session.memory = checked_memory(choice, space_id=session.space_id, is_shared=session.is_shared)
-        session.save(update_fields=["memory"])
+        memory = checked_memory(choice, space_id=session.space_id, is_shared=session.is_shared)
+        if session.memory == MemoryChoice.NONE and session.titled_by != session.Titled.PERSON:
+            # A title that was made of what was said without memory would be found; the next message gives another one.
+            begun = session.messages.filter(seq=1, is_apart=True)
+            session.title = "" if begun.exists() else session.title
+        session.memory = memory
+        session.save(update_fields=["memory", "title"])
 
 
 def last_model(user: User) -> str:

@@ -117,7 +117,7 @@ def page(
         "spaces": own_spaces,
         "space": space,
         "memories": model_choice.offered_memories(
-            in_space=space is not None, is_shared=session is not None and session.is_shared
+            in_space=bool(session.space_id if session else space), is_shared=session is not None and session.is_shared
         ),
         "memory": choice.memory or (session.memory if session else ""),
         **choices_for(request.user, session, choice),

@@ -18,10 +18,7 @@ def imported_through(session: ChatSession) -> int:
 
 
 def title_for_memory(session: ChatSession) -> str:
-    """Return the title under which memory notes `session`, never one that another person gave it, and none that may
-    repeat what was said without memory."""
+    """Return the title under which memory notes `session`, never one that another person gave it."""
     if session.copied_from and session.title == session.copied_from["title"]:
-        return gettext("New conversation")
-    if session.titled_by != session.Titled.PERSON and session.messages.filter(is_apart=True).exists():
         return gettext("New conversation")
     return session.name

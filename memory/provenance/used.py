@@ -24,6 +24,8 @@ FILE_SEARCH_TOOL, FILE_GET_TOOL = "documents_search", "documents_get"
 # How a piece came to the model: with the message, by a search, in the prompt, by reading a file,
 # or because the person put its document beside the message.
 RECALL, SEARCH, PROMPT, READ, BESIDE = "recall", "search", "prompt", "read", "beside"
+# What the receipt of an answer shows of a document that the person put beside the message.
+BESIDE_MAX_CHARS = 1_000
 # An answer says something of a line when it and the question have at least this share of the line's terms, and the
 # answer has one of them that the question has not.
 SAID_MIN_SHARE = 0.5
@@ -127,7 +129,7 @@ def _of_document(item: ContextItem, answer: FinishedAnswer) -> UsedMemory:
     first, last = item["lines"] or (0, 0)
     return UsedMemory(
         path=item["path"],
-        text=shown(item),
+        text=shown(item)[:BESIDE_MAX_CHARS],
         how=BESIDE,
         question=answer.question,
         title=item.get("heading", ""),
