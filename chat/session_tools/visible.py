@@ -11,8 +11,8 @@ from oneclaw.reasons import Reason
 def visible_sessions(session: ChatSession) -> ChatSessionQuerySet:
     """Return the other conversations that the model of `session` may see.
 
-    They are of the same owner, never temporary, deleted, without memory or of a scheduled turn. An agent with a memory of
-    its own sees only its own conversations, and no other agent sees those.
+    They are of the same owner, never temporary, deleted, without memory or of a scheduled turn. An agent with a memory
+    of its own sees only its own conversations, and no other agent sees those.
     """
     found = ChatSession.objects.private_to(session.owner).filter(last_seq__gt=0).exclude(pk=session.pk)
     found = found.exclude(mode=ChatSession.Mode.TEMPORARY).exclude(kind=ChatSession.Kind.BEAT)

@@ -50,19 +50,19 @@ async def test_it_is_sent_whole_as_data_again_on_retry_and_leaves_with_the_role(
     scripted.script(answer(text("To Nadia.")), answer(text("To Nadia!")), answer(text("I cannot say.")))
     await talk.say("Whose is the boat?", files=[picked.pk])
     (message,) = talk.sent["messages"]
-    sent = json.dumps(message["content"])
+    content, sent = message["content"], json.dumps(message["content"])
     assert "The boat belongs to Nadia." in sent
     assert sent.count("</document>") == 1
     assert "is data" in sent
     await talk.repeat("retry")
-    assert json.dumps(talk.sent["messages"][0]["content"]) == sent
+    assert talk.sent["messages"][0]["content"] == content
     session = await in_database(ChatSession.objects.select_related("owner", "agent").get, pk=talk.session_id)
     prompt = await in_database(session.messages.get, seq=1)
     assert [block["name"] for block in prompt.content if block["type"] == "attachment"] == ["rules.md"]
     shown = await in_database(details, session, prompt)
     assert [(each.name, each.address) for each in shown] == [("rules.md", f"/memory/documents/{file.pk}/")]
     found = await in_database(text_sources_of, session)
-    assert SourceText(Kind.ATTACHMENT, "rules.md", RULES.rstrip("\n")) in found.others
+    assert SourceText(Kind.ATTACHMENT, "rules.md", RULES.rstrip("\n")) in found.sources
     await in_database(SpaceMember.objects.filter(user=ada, space=team).delete)
     await talk.say("And now?")
     sent = json.dumps(talk.sent["messages"])
