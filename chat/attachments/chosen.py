@@ -80,4 +80,5 @@ def keys_in(message: Message, app: str) -> list[str]:
     if not ids:
         return []
     rows = Attachment.objects.filter(pk__in=ids, source__app=app).in_bulk()
-    return [rows[each].source["key"] for each in ids if each in rows]
+    sources: list[dict[str, Any]] = [rows[each].source or {} for each in ids if each in rows]
+    return [source["key"] for source in sources]

@@ -160,7 +160,7 @@ def rows_of(session: ChatSession, after_seq: int = 0) -> list[ViewRow]:
     return as_sent(session, [ViewRow(*columns) for columns in rows.values_list(*COLUMNS)])
 
 
-def without_lost(session: ChatSession, rows: Sequence[ViewRow]) -> Sequence[ViewRow]:
+def without_lost(session: ChatSession, rows: list[ViewRow]) -> list[ViewRow]:
     """Return `rows` without the context that extensions may not send any more, which is stored."""
     changed: dict[int, dict[str, Any]] = {}
     for each in extensions.installed():

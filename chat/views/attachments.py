@@ -79,7 +79,8 @@ def serve(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
         page = chosen.address(request.user, file)
         if not page:
             raise Http404
-        return redirect(page)
+        # The page asks in this way whether a drafted file is there still.
+        return HttpResponse() if request.method == "HEAD" else redirect(page)
     is_small = "small" in request.GET and bool(file.small_type)
     etag = f'"{file.sha256}{"-small" if is_small else ""}"'
     response: HttpResponse

@@ -45,7 +45,7 @@ async def test_memory_and_a_document_are_chosen_for_a_message(live, ada, scripte
         await page.goto("/")
         reads = page.get_by_label("Reads")
         await expect(reads.locator("option")).to_have_text(["My memory", "No memory"])
-        await page.get_by_label("Space").select_option("Engine room")
+        await page.get_by_label("Space", exact=True).select_option("Engine room")
         await expect(reads.locator("option")).to_have_count(4)
         await reads.select_option("Only the space’s memory")
         await page.get_by_role("button", name="Put a document beside your message").click()

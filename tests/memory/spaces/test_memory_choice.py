@@ -69,7 +69,7 @@ async def tried(talk, scripted, own, kitchen, said):
         *(("sessions_history", {"session": str(session.pk)}) for session in said),
     ]
     calls = [tool_use(name, arguments) for name, arguments in tries]
-    scripted.script(*(answer(*calls[at : at + 6]) for at in range(0, len(calls), 6)), answer(text("Tried.")))
+    scripted.script(*(answer(*calls[at : at + 12]) for at in range(0, len(calls), 12)), answer(text("Tried.")))
     first = len(scripted.messages)
     await talk.say("Use $diary and $menu, and read the code of the safe.")
     return "\n".join(json.dumps(request.body) for request in scripted.messages[first:])
