@@ -19,7 +19,7 @@ from memory.overview import remains
 from memory.policy import access, secrets, tombstones
 from memory.policy.access import own_space
 from memory.policy.reading import reading as reading_once
-from memory.prompt import beside, message_context, recall, scheduled
+from memory.prompt import added_documents, message_context, recall, scheduled
 from memory.prompt.items import NAME
 from memory.provenance import cited, details, used
 from memory.skills import offering
@@ -40,7 +40,10 @@ MEMORY = Extension(
     prepare_prompt=recall.prepare_prompt,
     prompt_condition=recall.prompt_condition,
     message_context=MessageContext(
-        message_context.message_items, message_context.message_text, citing.sent_with_message, beside.without_lost
+        message_context.message_items,
+        message_context.message_text,
+        citing.sent_with_message,
+        added_documents.without_lost,
     ),
     picker=picking.PICKER,
     scheduled=ScheduledContext(scheduled.checklist, scheduled.scheduled_items, recall.workspace_section),

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from chat import extensions
 from chat.attachments import store
-from chat.extensions import Pick, Picker, PickingPlace
+from chat.extensions import Pick, Picker, PickingScope
 from chat.models import Attachment, Message
 from oneclaw.models import User
 from oneclaw.text import UserFacingError
@@ -32,22 +32,22 @@ def pickers() -> dict[str, Picker]:
     return {each.name: each.picker for each in extensions.installed() if each.picker}
 
 
-def found(place: PickingPlace, words: list[str]) -> list[tuple[str, Pick]]:
+def found(scope: PickingScope, words: list[str]) -> list[tuple[str, Pick]]:
     """Return what may be picked there, each with the key that `choose` takes."""
     picks = [
         (f"{name}:{pick.key}", pick)
         for name, picker in pickers().items()
-        for pick in picker.found(place, words, PICKS_MAX_COUNT)
+        for pick in picker.found(scope, words, PICKS_MAX_COUNT)
     ]
     return picks[:PICKS_MAX_COUNT]
 
 
-def choose(place: PickingPlace, key: str) -> Attachment:
+def choose(scope: PickingScope, key: str) -> Attachment:
     """Store and return the attachment for what has this key. Raise NoPickError, and FileRefusedError when the person
     has no room for it."""
     app, _colon, own_key = key.partition(":")
     picker = pickers().get(app)
-    pick = picker.pick(place, own_key) if picker else None
+    pick = picker.pick(scope, own_key) if picker else None
     if pick is None:
         raise NoPickError
     name = store.clean_name(pick.name)
@@ -55,7 +55,7 @@ def choose(place: PickingPlace, key: str) -> Attachment:
     return store.store_row(
         Attachment(
             pk=uuid.uuid4(),
-            owner=place.user,
+            owner=scope.user,
             name=name,
             kind=Attachment.Kind.TEXT,
             media_type="text/plain",

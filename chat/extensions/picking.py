@@ -1,4 +1,4 @@
-"""What an app offers to be put beside a message, besides the files of the person's computer."""
+"""What an app offers to be added to a message, besides the files of the person's computer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from oneclaw.text import StrOrPromise
 
 @dataclass(frozen=True)
 class Pick:
-    """Something that may be put beside a message: its `key` in the app, its name, a few words about it, and its size in
+    """Something that may be added to a message: its `key` in the app, its name, a few words about it, and its size in
     bytes."""
 
     key: str
@@ -21,7 +21,7 @@ class Pick:
 
 
 @dataclass(frozen=True)
-class PickingPlace:
+class PickingScope:
     """For whom and where something is picked: in `session`, None before its first message, then in the space with this
     id, if any, in which the conversation is to begin."""
 
@@ -33,13 +33,13 @@ class PickingPlace:
 
 @dataclass(frozen=True)
 class Picker:
-    """What an app offers to be put beside a message. What is picked is an attachment with a source
+    """What an app offers to be added to a message. What is picked is an attachment with a source
     (chat/attachments/chosen.py); the app's MessageContext sends its text. Sync, may use the ORM."""
 
     # Returns what may be picked there whose name has every one of the words, at most the given number.
-    found: Callable[[PickingPlace, list[str], int], list[Pick]]
+    found: Callable[[PickingScope, list[str], int], list[Pick]]
     # Returns what has this key, if it may be picked there; None otherwise.
-    pick: Callable[[PickingPlace, str], Pick | None]
+    pick: Callable[[PickingScope, str], Pick | None]
     # Returns the URL of the page of what has this key; "" when this person may not see it.
     address: Callable[[User, str], str]
     # The name of the page on which people add to it, and of its URL pattern.

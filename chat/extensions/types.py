@@ -378,7 +378,7 @@ class Extension:
     lookup_hint: Callable[[ChatSession], str] | None = None
     # Returns what the app keeps of these conversations of the person, which were deleted; None when nothing.
     remains: Callable[[User, Collection[UUID]], Remains | None] | None = None
-    # What a person may put beside a message of what the app has.
+    # What a person may added to a message of what the app has.
     picker: Picker | None = None
     # The app's tabs of the pages of a space.
     space_tabs: Sequence[SpaceTab] = ()

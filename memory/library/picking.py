@@ -1,4 +1,4 @@
-"""Offer the documents of libraries to be put beside a message: which ones, and who may read them."""
+"""Offer the documents of libraries to be added to a message: which ones, and who may read them."""
 
 from collections.abc import Collection
 
@@ -6,7 +6,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from chat.extensions import Pick, Picker, PickingPlace
+from chat.extensions import Pick, Picker, PickingScope
 from chat.models import ChatSession
 from memory.library.search import page_address
 from memory.models import FileVersion, LibraryFile
@@ -14,18 +14,18 @@ from memory.policy.access import is_shared
 from oneclaw.models import Space, User
 
 
-def found(place: PickingPlace, words: list[str], most: int) -> list[Pick]:
-    """Return the documents that may be put beside a message there, the newest first: those of the person's own library
+def found(scope: PickingScope, words: list[str], most: int) -> list[Pick]:
+    """Return the documents that may be added to a message there, the newest first: those of the person's own library
     and of the space of the conversation; in a shared one only those of its space."""
-    files = _offered(place)
+    files = _offered(scope)
     for word in words:
         files = files.filter(name__icontains=word)
     return [_pick(file) for file in files.order_by("-index__version__number", "-pk")[:most]]
 
 
-def pick(place: PickingPlace, key: str) -> Pick | None:
-    """Return the document with this key, if it may be put beside a message there."""
-    file = _offered(place).filter(pk=_id(key)).first()
+def pick(scope: PickingScope, key: str) -> Pick | None:
+    """Return the document with this key, if it may be added to a message there."""
+    file = _offered(scope).filter(pk=_id(key)).first()
     return _pick(file) if file else None
 
 
@@ -43,15 +43,15 @@ def readable(session: ChatSession, ids: Collection[int]) -> QuerySet[LibraryFile
     return LibraryFile.objects.visible_to(session.owner).filter(pk__in=ids)
 
 
-def _offered(place: PickingPlace) -> QuerySet[LibraryFile]:
+def _offered(scope: PickingScope) -> QuerySet[LibraryFile]:
     """Return the documents that were read, in the libraries from which may be picked there."""
-    files = LibraryFile.objects.visible_to(place.user).filter(index__isnull=False)
-    session = place.session
+    files = LibraryFile.objects.visible_to(scope.user).filter(index__isnull=False)
+    session = scope.session
     if session is not None and is_shared(session):
         files = files.filter(space=session.space_id or 0)
     else:
-        space_id = session.space_id if session is not None else place.space_id
-        files = files.filter(Q(space__owner=place.user, space__kind=Space.Kind.OWN) | Q(space=space_id or 0))
+        space_id = session.space_id if session is not None else scope.space_id
+        files = files.filter(Q(space__owner=scope.user, space__kind=Space.Kind.OWN) | Q(space=space_id or 0))
     return files.select_related("space", "index__version")
 
 

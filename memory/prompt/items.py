@@ -19,7 +19,7 @@ RECENT = "recent"
 # Kinds: the instructions and the curated memory of the shared space that a private conversation is in.
 SPACE_FILE, SPACE_CURATED = "space_file", "space_curated"
 OF_SPACE = (SPACE_FILE, SPACE_CURATED)
-# Kinds: a document of a library that the person put beside the message, passages of one that is too long for that, and
+# Kinds: a document of a library that the person added to the message, passages of one that is too long for that, and
 # one that may not be read any more.
 DOCUMENT, DOCUMENT_PART, DOCUMENT_LOST = "document", "document_part", "document_lost"
 OF_DOCUMENTS = (DOCUMENT, DOCUMENT_PART, DOCUMENT_LOST)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from chat.extensions import ContextItem
 from chat.models import ChatSession, Message
-from memory.prompt.beside import beside_items, beside_text, is_document
+from memory.prompt.added_documents import document_items, documents_text, is_document
 from memory.prompt.changes import changed_items, changes_text, is_change
 from memory.prompt.recall import recalled_items, recalled_text
 from memory.skills.offering import is_of_skill, message_skills, skills_text
@@ -18,7 +18,7 @@ def message_items(session: ChatSession, message: Message) -> list[ContextItem]:
         item | {"mark": f"m{message.seq}-{number}"}
         for number, item in enumerate(recalled_items(session, message, changes), 1)
     ]
-    return [*changes, *recalled, *beside_items(session, message), *message_skills(session, message)]
+    return [*changes, *recalled, *document_items(session, message), *message_skills(session, message)]
 
 
 def message_text(found: Sequence[ContextItem]) -> str:
@@ -26,7 +26,7 @@ def message_text(found: Sequence[ContextItem]) -> str:
     parts = [
         changes_text([item for item in found if is_change(item)]),
         recalled_text([item for item in found if not (is_change(item) or is_document(item) or is_of_skill(item))]),
-        beside_text([item for item in found if is_document(item)]),
+        documents_text([item for item in found if is_document(item)]),
         skills_text([item for item in found if is_of_skill(item)]),
     ]
     return "\n\n".join(part for part in parts if part)

@@ -11,7 +11,7 @@ from chat.models import ChatSession, Message
 from memory.library.search import page_address
 from memory.policy.access import possible_spaces_of
 from memory.policy.addresses import documents_at, located
-from memory.prompt.beside import document_id
+from memory.prompt.added_documents import document_id
 from memory.prompt.context import by_document
 from memory.prompt.items import (
     ADDED,

@@ -22,10 +22,10 @@ from memory.text.terms import terms_of
 SAVE_TOOL, SEARCH_TOOL, GET_TOOL = "save_memory", "memory_search", "memory_get"
 FILE_SEARCH_TOOL, FILE_GET_TOOL = "documents_search", "documents_get"
 # How a piece came to the model: with the message, by a search, in the prompt, by reading a file,
-# or because the person put its document beside the message.
-RECALL, SEARCH, PROMPT, READ, BESIDE = "recall", "search", "prompt", "read", "beside"
-# What the receipt of an answer shows of a document that the person put beside the message.
-BESIDE_MAX_CHARS = 1_000
+# or because the person added its document to the message.
+RECALL, SEARCH, PROMPT, READ, ATTACHED = "recall", "search", "prompt", "read", "attached"
+# What the receipt of an answer shows of a document that the person added to the message.
+ATTACHED_MAX_CHARS = 1_000
 # An answer says something of a line when it and the question have at least this share of the line's terms, and the
 # answer has one of them that the question has not.
 SAID_MIN_SHARE = 0.5
@@ -125,12 +125,12 @@ def _of_item(item: ContextItem, answer: FinishedAnswer) -> UsedMemory:
 
 
 def _of_document(item: ContextItem, answer: FinishedAnswer) -> UsedMemory:
-    """Return a document that the person put beside the message, or a passage of it."""
+    """Return a document that the person added to the message, or a passage of it."""
     first, last = item["lines"] or (0, 0)
     return UsedMemory(
         path=item["path"],
-        text=shown(item)[:BESIDE_MAX_CHARS],
-        how=BESIDE,
+        text=shown(item)[:ATTACHED_MAX_CHARS],
+        how=ATTACHED,
         question=answer.question,
         title=item.get("heading", ""),
         file_id=int(item["path"].removeprefix("/d/")),

@@ -1,4 +1,4 @@
-"""Above the message field one chooses which memory is read, and beside it a document of a library, on a desk and on a
+"""Above the message field one chooses which memory is read, and adds a document of a library, on a desk and on a
 phone."""
 
 import os
@@ -48,8 +48,8 @@ async def test_memory_and_a_document_are_chosen_for_a_message(live, ada, scripte
         await page.get_by_label("Space", exact=True).select_option("Engine room")
         await expect(reads.locator("option")).to_have_count(4)
         await reads.select_option("Only the space’s memory")
-        await page.get_by_role("button", name="Put a document beside your message").click()
-        dialog = page.get_by_role("dialog", name="Put a document beside your message")
+        await page.get_by_role("button", name="Add a document to your message").click()
+        dialog = page.get_by_role("dialog", name="Add a document to your message")
         await expect(dialog.get_by_role("listitem")).to_have_count(2)
         await looked_at(page, "dialog")
         await dialog.get_by_label("Name").fill("rules")

@@ -1,4 +1,4 @@
-"""A document that a person puts beside a message is sent whole while it fits, as data, and while they may read it."""
+"""A document that a person adds to a message is sent whole while it fits, as data, and while they may read it."""
 
 import json
 import uuid
@@ -7,7 +7,7 @@ import pytest
 
 from chat.attachments import chosen
 from chat.conversations.shared import share
-from chat.extensions import PickingPlace
+from chat.extensions import PickingScope
 from chat.models import ChatSession, default_agent
 from memory.library import files as library
 from memory.library import reading
@@ -39,14 +39,14 @@ def put(space, name, content):
     return version.file
 
 
-def place(user, session=None, space=None):
-    return PickingPlace(user, session.pk if session else uuid.uuid4(), session, space.pk if space else None)
+def scope(user, session=None, space=None):
+    return PickingScope(user, session.pk if session else uuid.uuid4(), session, space.pk if space else None)
 
 
 async def test_it_is_sent_whole_as_data_again_on_retry_and_leaves_with_the_role(ada, team, scripted):
     file = await in_database(put, team, "rules.md", RULES)
     talk = Talk(ada, scripted)
-    picked = await in_database(chosen.choose, place(ada, space=team), f"memory:{file.pk}")
+    picked = await in_database(chosen.choose, scope(ada, space=team), f"memory:{file.pk}")
     scripted.script(answer(text("To Nadia.")), answer(text("To Nadia!")), answer(text("I cannot say.")))
     await talk.say("Whose is the boat?", files=[picked.pk])
     (message,) = talk.sent["messages"]
@@ -72,11 +72,11 @@ async def test_it_is_sent_whole_as_data_again_on_retry_and_leaves_with_the_role(
 
 
 async def test_of_a_long_document_the_passages_are_sent_that_fit_the_message(ada, space, scripted, settings):
-    settings.LIBRARY_BESIDE = 1000
+    settings.LIBRARY_ATTACHED = 1000
     long = "\n\n".join(f"Chapter {number} is about the weather of day {number}." for number in range(400))
     file = await in_database(put, space, "log.md", f"{long}\n\nThe anchor was lost near Lindau.\n\n{long}")
     talk = Talk(ada, scripted)
-    picked = await in_database(chosen.choose, place(ada), f"memory:{file.pk}")
+    picked = await in_database(chosen.choose, scope(ada), f"memory:{file.pk}")
     await talk.say("Where was the anchor lost?", files=[picked.pk])
     sent = json.dumps(talk.sent["messages"][0]["content"], ensure_ascii=False)
     assert "The anchor was lost near Lindau." in sent
@@ -88,16 +88,16 @@ def test_only_documents_may_be_picked_that_everybody_in_the_conversation_may_rea
     own, shared = put(space, "own plan.md", "Mine."), put(team, "team plan.md", "Ours.")
     theirs = put(Space.objects.own_of(stranger), "their plan.md", "Theirs.")
     names = lambda where: [pick.name for _key, pick in chosen.found(where, ["plan"])]  # noqa: E731
-    assert names(place(ada)) == ["own plan.md"]
-    assert sorted(names(place(ada, space=team))) == ["own plan.md", "team plan.md"]
-    assert names(place(ada, space=Space.objects.own_of(stranger))) == ["own plan.md"]
+    assert names(scope(ada)) == ["own plan.md"]
+    assert sorted(names(scope(ada, space=team))) == ["own plan.md", "team plan.md"]
+    assert names(scope(ada, space=Space.objects.own_of(stranger))) == ["own plan.md"]
     session = ChatSession.objects.create(key="s", owner=ada, agent=default_agent(), space=team)
     share.share(ada, session, team)
     session.refresh_from_db()
-    assert names(place(ada, session)) == ["team plan.md"]
+    assert names(scope(ada, session)) == ["team plan.md"]
     for file in (own, theirs):
         with pytest.raises(chosen.NoPickError):
-            chosen.choose(place(ada, session), f"memory:{file.pk}")
+            chosen.choose(scope(ada, session), f"memory:{file.pk}")
     client.force_login(ada)
     page = f"/c/{session.pk}/documents"
     assert client.post(page, {"key": f"memory:{theirs.pk}"}).content.count(b"not there any more") == 1

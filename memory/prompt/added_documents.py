@@ -1,4 +1,4 @@
-"""Send the documents that a person put beside a message: whole while they fit, otherwise their best passages."""
+"""Send the documents that a person added to a message: whole while they fit, otherwise their best passages."""
 
 import logging
 import re
@@ -32,15 +32,15 @@ PASSAGES_MAX_COUNT, PASSAGES_MAX_CHARS = 30, 16_000
 PREFIX = "/d/"
 
 
-def beside_items(session: ChatSession, message: Message) -> list[ContextItem]:
-    """Return the pieces of the documents that were put beside `message`, in order, as far as `session` may be sent
+def document_items(session: ChatSession, message: Message) -> list[ContextItem]:
+    """Return the pieces of the documents that were added to `message`, in order, as far as `session` may be sent
     them."""
     ids = [int(key) for key in chosen.keys_in(message, NAME)]
     if not ids:
         return []
     files = readable(session, ids).filter(index__isnull=False).select_related("space", "index__version").in_bulk()
     facts = llm.cached_facts(model_of(session))
-    left = llm.prompt_chars(model_of(session), int(settings.LIBRARY_BESIDE * facts.chars_per_token))
+    left = llm.prompt_chars(model_of(session), int(settings.LIBRARY_ATTACHED * facts.chars_per_token))
     found: list[ContextItem] = []
     for each in dict.fromkeys(ids):
         if each not in files:
@@ -69,7 +69,7 @@ def without_lost(session: ChatSession, found: Mapping[int, Sequence[ContextItem]
 
 
 def is_document(item: ContextItem) -> bool:
-    """Return whether the piece is of a document that was put beside the message."""
+    """Return whether the piece is of a document that was added to the message."""
     return item["kind"] in OF_DOCUMENTS
 
 
@@ -78,7 +78,7 @@ def document_id(path: str) -> int:
     return int(path.removeprefix(PREFIX))
 
 
-def beside_text(found: Sequence[ContextItem]) -> str:
+def documents_text(found: Sequence[ContextItem]) -> str:
     """Return the documents as quoted data; "" without any.
 
     The same items must always give the same bytes (chat.extensions.MessageContext).
