@@ -13,6 +13,8 @@ from django.utils.translation import gettext as _
 
 from oneclaw.models import Spend, SpendQuerySet
 
+# Of the months of reports. Their neighbours, which pages link, are dates in every timezone.
+YEARS = range(2000, 3000)
 TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "written_tokens")
 # What a report may be grouped by: the names of columns, the first of which is shown.
 GROUPINGS: dict[str, tuple[str, ...]] = {
@@ -60,8 +62,14 @@ class Month:
 
     @staticmethod
     def of(text: str, today: dt.date, zone: zoneinfo.ZoneInfo) -> "Month":
-        """Return the month of `text`, such as 2026-11; that of `today` when it is empty. Raise ValueError."""
-        return Month(dt.datetime.strptime(text, "%Y-%m").date() if text else today.replace(day=1), zone)
+        """Return the month of `text`, such as 2026-11; that of `today` when it is empty.
+
+        Raise ValueError for another text, and outside of YEARS.
+        """
+        first = dt.datetime.strptime(text, "%Y-%m").date() if text else today.replace(day=1)
+        if first.year not in YEARS:
+            raise ValueError(f"No report has the year {first.year}.")
+        return Month(first, zone)
 
     def __str__(self) -> str:
         return f"{self.first:%Y-%m}"
