@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from allauth.usersessions.models import UserSession
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.contenttypes.models import ContentType
 from django.core.management import CommandError, call_command
 from django.db import connection
 
@@ -172,6 +174,20 @@ def test_it_is_refused_for_a_reason_and_changes_nothing(grace, ada, team, admin_
     offboard.begin(grace, receiver=ada)
     with pytest.raises(offboard.AlreadyLeavingError):
         offboard.begin(grace, receiver=ada)
+
+
+def test_history_of_the_administration_goes_where_it_names_the_address_and_nothing_else(grace, ada, admin_person):
+    def entry(row, text):
+        kind = ContentType.objects.get_for_model(Space)
+        return LogEntry.objects.create(
+            user=admin_person, content_type=kind, object_id=row, object_repr=text, action_flag=CHANGE
+        )
+
+    kept = [entry(1, f"a{MAIL}"), entry(2, f"{MAIL}.uk"), entry(3, f"x.{MAIL}")]
+    for number, text in enumerate((MAIL.title(), f"key of {MAIL}.", f"({MAIL})"), 4):
+        entry(number, text)
+    assert offboard.run(offboard.begin(grace, receiver=ada).pk)
+    assert set(LogEntry.objects.all()) == set(kept)
 
 
 def test_a_step_that_fails_is_tried_again_and_the_receipt_says_what_was_there(grace, ada, team, client, monkeypatch):
