@@ -34,6 +34,11 @@ def permit(role: str, *permissions: str) -> None:
     PERMISSIONS[role] |= frozenset(permissions)
 
 
+def with_permission(permission: str) -> list[str]:
+    """Return the roles with `permission` besides those of owners."""
+    return [role for role, permissions in PERMISSIONS.items() if permission in permissions]
+
+
 class MayNotError(UserFacingError):
     """The person's own role does not permit this change of rights."""
 

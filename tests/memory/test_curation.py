@@ -5,7 +5,9 @@ from django.urls import reverse
 
 from memory.documents import write
 from memory.documents.write import Append, Author, Source
-from oneclaw.models import AuditEvent, AuditKind, Space
+from oneclaw.models import AuditEvent, AuditKind, Space, User
+from oneclaw.people import roles
+from oneclaw.spaces.viewers import viewers
 
 CHANGE = "admin:memory_memorydocument_change"
 
@@ -79,6 +81,17 @@ def test_closed_it_opens_for_nobody_else(by_admin, document, settings):
         == 404
     )
     assert looks() == []
+
+
+def test_who_can_see_a_document_names_curators_and_when_it_is_closed_no_administrator(
+    ada, document, admin_person, stranger, settings
+):
+    roles.set_role(stranger, User.Role.CURATOR)
+    stranger.save()
+
+    assert {viewer.person for viewer in viewers(document)} == {ada, admin_person, stranger}
+    settings.CURATION = "closed"
+    assert {viewer.person for viewer in viewers(document)} == {ada}
 
 
 def test_the_list_of_documents_cannot_be_searched_by_what_they_say(by_admin, document):
