@@ -101,7 +101,7 @@ def begin(
     if owners == {person.pk}:
         raise LastOwnerLeavesError
     alone = shared_spaces.owned_alone(person)
-    holds.refuse_if_held(people=[person], spaces=Space.objects.filter(owner=person, kind__in=Space.PRIVATE))
+    refuse_if_held(person)
     holds.refuse_if_held(spaces=[space for space in alone if choices.get(str(space.pk)) == "delete"])
     if receiver is not None and (receiver.pk == person.pk or not receiver.is_active):
         raise WrongReceiverError
@@ -131,6 +131,13 @@ def begin(
     return job
 
 
+def refuse_if_held(person: User) -> None:
+    """Raise HeldError when a legal hold keeps something that would go with `person`: theirs, or of a shared space."""
+    private = Space.objects.filter(owner=person, kind__in=Space.PRIVATE)
+    shared = [space for part in parts.registered() for space in part.spaces(person)]
+    holds.refuse_if_held(people=[person], spaces=[*private, *shared])
+
+
 def run(job_id: int) -> bool:
     """Do the job if it is due and not claimed by another worker; return whether the person is gone."""
     job = Offboarding.objects.claim(job_id)
@@ -156,7 +163,7 @@ def _remove(job: Offboarding) -> None:
         job.finish()
         return
     # One that was set since stops the rest.
-    holds.refuse_if_held(people=[person])
+    refuse_if_held(person)
     receiver = User.objects.filter(pk=job.receiver or 0, is_active=True).first()
     shared_spaces.hand_over(person, receiver, job.choices)
     for part in parts.registered():

@@ -15,7 +15,7 @@ from chat.attachments import store
 from chat.conversations import lifecycle, transcript
 from chat.library import saved_prompts
 from chat.models import Attachment, ChatSession, Message
-from chat.transfer import share
+from chat.transfer import leaving, share
 from memory.documents import write
 from memory.documents.write import Append, Author, Source
 from memory.files.mirror import try_to_mirror
@@ -174,6 +174,26 @@ def test_it_is_refused_for_a_reason_and_changes_nothing(grace, ada, team, admin_
     offboard.begin(grace, receiver=ada)
     with pytest.raises(offboard.AlreadyLeavingError):
         offboard.begin(grace, receiver=ada)
+
+
+def test_a_hold_on_a_space_keeps_what_a_person_has_there(grace, ada, team, tmp_path):
+    lifecycle.delete(ChatSession.objects.get(space=team))
+    file = Attachment.objects.get()
+    held = holds.hold(None, "A case", space=team)
+    with pytest.raises(holds.HeldError):
+        offboard.begin(grace, receiver=ada)
+    holds.end(None, held.pk)
+    job = offboard.begin(grace, receiver=ada)
+    # One that is set while a worker is at it.
+    held = holds.hold(None, "A case", space=team)
+    with pytest.raises(holds.HeldError):
+        leaving.remove(grace, lambda: None)
+    assert not offboard.run(job.pk)
+    assert ChatSession.objects.get().messages.count() == 2
+    assert (tmp_path / "attachments" / str(grace.pk) / str(file.pk)).exists()
+    holds.end(None, held.pk)
+    Offboarding.objects.update(due_at=job.created_at)
+    assert offboard.run(job.pk)
 
 
 def test_history_of_the_administration_goes_where_it_names_the_address_and_nothing_else(grace, ada, admin_person):
