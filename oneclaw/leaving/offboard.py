@@ -20,6 +20,7 @@ from oneclaw.audit.record import record
 from oneclaw.jobs import ClaimLostError
 from oneclaw.leaving import account, parts, shared_spaces
 from oneclaw.models import AuditKind, Offboarding, Space, User
+from oneclaw.people import roles
 from oneclaw.reasons import Reason
 from oneclaw.tasks import hint
 from oneclaw.text import UserFacingError
@@ -47,6 +48,12 @@ class WrongReceiverError(OffboardingError):
     """The receiver cannot get anything."""
 
     wording = _("The receiver must be another person with an active account.")
+
+
+class OwnReceiverError(OffboardingError):
+    """Who manages people may not give themselves the spaces of others."""
+
+    wording = _("You cannot be the receiver yourself. Name another person, or ask an owner of OneClaw.")
 
 
 class AlreadyLeavingError(OffboardingError):
@@ -105,6 +112,8 @@ def begin(
     holds.refuse_if_held(spaces=[space for space in alone if choices.get(str(space.pk)) == "delete"])
     if receiver is not None and (receiver.pk == person.pk or not receiver.is_active):
         raise WrongReceiverError
+    if by is not None and receiver == by and not by.has_perm(roles.GRANT_ROLES):
+        raise OwnReceiverError
     open_spaces = [space.name for space in alone if str(space.pk) not in choices]
     if receiver is None and open_spaces:
         raise NoReceiverError(names=", ".join(open_spaces))

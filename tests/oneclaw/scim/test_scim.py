@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from oneclaw.leaving import offboard
-from oneclaw.models import Group, GroupMember, Space, User
+from oneclaw.models import AuditEvent, AuditKind, Budget, Group, GroupMember, Space, User
 from oneclaw.people import roles
 
 TOKEN = "a token of at least thirty-two characters"
@@ -121,8 +121,10 @@ def test_groups_give_their_members_the_spaces_and_take_them_back(call, ada, stra
     assert not ada.space_roles.filter(space=space).exists()
     assert "members" not in call("GET", "Groups?excludedAttributes=members")["Resources"][0]
     call("PATCH", f"Groups/{made['id']}", patch("add", "members", [{"value": "999999"}]), 400)
+    Budget.objects.create(group=group, period="day", max_tokens=5)
     call("DELETE", f"Groups/{made['id']}", status=204)
     assert not Group.objects.exists()
+    assert AuditEvent.objects.get(kind=AuditKind.SETTING_CHANGED).details["deleted"]
 
 
 def test_groups_of_admins_and_people_with_roles_are_not_the_directorys(call, admin_person):
