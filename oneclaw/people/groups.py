@@ -29,7 +29,7 @@ class OwnGroupError(groups.GroupError):
 
 @require_http_methods(["GET", "POST"])
 def group_list(request: SignedInRequest) -> HttpResponse:
-    """List the groups; POST makes one, which nobody is in yet."""
+    """List the groups; POST makes an empty one."""
     check_admin(request)
     refusal = ""
     if request.method == "POST":
