@@ -11,7 +11,16 @@ from chat.models import ChatSession, Message
 from memory.policy.access import spaces_of
 from memory.policy.addresses import documents_at, located
 from memory.prompt.context import by_document
-from memory.prompt.items import ADDED, NAME, RECALLED, REMOVED, is_of_conversation, shown
+from memory.prompt.items import (
+    ADDED,
+    NAME,
+    RECALLED,
+    REMOVED,
+    SPACE_ADDED,
+    SPACE_REMOVED,
+    is_of_conversation,
+    shown,
+)
 
 
 def details(session: ChatSession, message: Message) -> list[Detail]:
@@ -30,9 +39,9 @@ def title_of(item: ContextItem) -> str:
     path = located(item["path"])[1]
     if "whose" in item:
         path = f"{item['whose']}: {path}"
-    if item["kind"] == ADDED:
+    if item["kind"] in (ADDED, SPACE_ADDED):
         return _("%(path)s: new lines") % {"path": path}
-    if item["kind"] == REMOVED:
+    if item["kind"] in (REMOVED, SPACE_REMOVED):
         return _("%(path)s: removed lines") % {"path": path}
     lines = "-".join(map(str, item["lines"])) if item["kind"] == RECALLED else ""
     return f"{path or _('Memory')}:{lines}".rstrip(":")

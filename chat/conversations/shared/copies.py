@@ -7,7 +7,7 @@ from typing import Any
 from chat import extensions
 from chat.attachments import store
 from chat.conversations.shared.marks import FROM_KEY, MEMBER
-from chat.models import Attachment, ChatSession, Message
+from chat.models import ChatSession, Message
 from chat.rendering.citations import SOURCES_KEY
 from oneclaw.llm.citations import uncited
 from oneclaw.models import User
@@ -49,13 +49,16 @@ def for_others(block: dict[str, Any]) -> bool:
 
 
 def own_file(user: User, block: dict[str, Any]) -> dict[str, Any]:
-    """Return `block`, which names a file that the person has: their own, or a copy of that of another person."""
+    """Return `block`, which names a file that the person has: their own, or a copy of that of another person.
+
+    A file that is gone, or for which the person has no room, keeps its name and cannot be opened.
+    """
     if block["type"] != "attachment":
         return block
-    file = Attachment.objects.filter(pk=uuid.UUID(block["id"])).first()
+    file = store.visible_file(user, uuid.UUID(block["id"]))
     if file is None or file.owner_id == user.pk:
         return block
     try:
         return {**block, "id": str(store.copy_for(user, file).pk)}
-    except store.FileMissingError:
+    except (store.FileMissingError, store.FileRefusedError):
         return block

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import Exists, Min, OuterRef
 from django.utils.translation import gettext_lazy as _
 
 from chat.conversations import lifecycle, model_choice, transcript
 from chat.conversations.model_choice import NO_CHOICE, Choice, NotOfferedError
 from chat.conversations.shared.people import Participant, shown_person
-from chat.models import ChatSession, QueuedMessage
+from chat.models import ChatSession, QueuedMessage, Turn
 from oneclaw import pubsub
 from oneclaw.models import User
 from oneclaw.text import UserFacingError
@@ -23,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 # How many messages of a conversation wait, and of one person in it.
 QUEUE_MAX_MESSAGES, PERSON_MAX_MESSAGES = 50, 5
+# The topic of hints that messages are left in a queue, and the conversations that one sweep names.
+LEFT_TOPIC, OFFERED_MAX_COUNT = "queue_left", 100
 
 
 class QueueFullError(UserFacingError):
@@ -91,11 +94,13 @@ def accept_next(session_id: uuid.UUID, holder: uuid.UUID) -> transcript.Accepted
     The same `holder` again gets its own turn again. Messages of people who may not write there any more are dropped.
     """
     while True:
+        first = QueuedMessage.objects.filter(session=session_id).values_list("pk", flat=True).first()
         try:
             return _accept_first(session_id, holder)
         except (lifecycle.SessionNotFoundError, UserFacingError):
-            if not _drop_first(session_id):
-                return None
+            # Another one may be the first by now, and has not been tried.
+            if first is not None:
+                _drop(session_id, first)
 
 
 @transaction.atomic
@@ -122,20 +127,25 @@ def _accept_first(session_id: uuid.UUID, holder: uuid.UUID) -> transcript.Accept
 
 
 @transaction.atomic
-def _drop_first(session_id: uuid.UUID) -> bool:
-    session = _locked(session_id)
-    first = session.queue.first() if session else None
-    if first is None:
-        return False
-    logger.warning("A queued message of conversation %s could not be sent any more.", session_id)
-    first.delete()
-    notify(session_id)
-    return True
+def _drop(session_id: uuid.UUID, queued_id: int) -> None:
+    if QueuedMessage.objects.filter(session=session_id, pk=queued_id).delete()[0]:
+        logger.warning("A queued message of conversation %s could not be sent any more.", session_id)
+        notify(session_id)
 
 
 def _locked(session_id: uuid.UUID) -> ChatSession | None:
     found = ChatSession.objects.filter(pk=session_id, shared_at__isnull=False, deleted_at=None)
     return found.select_for_update(no_key=True).first()
+
+
+def offer_left() -> None:
+    """Offer the shared sessions to the web processes in which messages wait although no answer is running: the process
+    that would have begun the next one has died. Sync."""
+    running = Turn.objects.running().filter(session=OuterRef("session"))
+    left = QueuedMessage.objects.filter(~Exists(running), session__shared_at__isnull=False, session__deleted_at=None)
+    sessions = left.values("session").annotate(first=Min("pk")).order_by("first").values_list("session", flat=True)
+    if offered := [(LEFT_TOPIC, {"session": str(each)}) for each in sessions[:OFFERED_MAX_COUNT]]:
+        pubsub.notify_all(offered)
 
 
 def choice_of(row: QueuedMessage) -> Choice:
