@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from chat.attachments import disk, store
 from chat.context.heads import withhold_thinking
@@ -36,6 +36,7 @@ from chat.signals import session_handed_over
 from chat.transfer import link_copies
 from chat.transfer.importing import jobs
 from oneclaw import pubsub
+from oneclaw.audit.holds import HeldError
 from oneclaw.leaving.parts import Alive, PersonPart
 from oneclaw.leaving.references import Way, declare
 from oneclaw.llm.citations import uncited
@@ -227,14 +228,22 @@ def move_file(file: Attachment, session: ChatSession, to: User) -> None:
     Attachment.objects.filter(pk=file.pk).update(owner=to, session=session, message=message)
 
 
+def spaces(person: User) -> QuerySet[Space]:
+    """Return the shared spaces in which `person` has conversations, deleted ones included."""
+    return Space.objects.filter(pk__in=ChatSession.objects.filter(owner=person, space__isnull=False).values("space"))
+
+
 def remove(person: User, alive: Alive) -> None:
-    """Delete the conversations of `person` one by one, then files, schedules and agents."""
+    """Delete the conversations of `person` one by one, then files, schedules and agents. Raise HeldError when a legal
+    hold keeps one."""
     Schedule.objects.filter(owner=person).delete()
     SessionRoute.objects.filter(owner=person).delete()
     mine = ChatSession.objects.filter(owner=person)
     Turn.objects.filter(session__in=mine, status=Turn.Status.RUNNING).update(stop_requested=True)
     for session_id in list(mine.values_list("pk", flat=True)):
-        retention.purge(mine, session_id)
+        if not retention.purge(mine, session_id) and mine.filter(pk=session_id).exists():
+            # A hold that was set in this moment: its files must stay, too.
+            raise HeldError
         alive()
     Attachment.objects.filter(owner=person).delete()
     disk.remove_folder(person.pk)
@@ -244,4 +253,4 @@ def remove(person: User, alive: Alive) -> None:
     Agent.objects.filter(owner=person).delete()
 
 
-PART = PersonPart("chat", counts, hashes, hand_over, remove)
+PART = PersonPart("chat", counts, hashes, hand_over, remove, spaces)

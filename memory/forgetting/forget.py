@@ -50,6 +50,7 @@ from memory.models import (
     content_hash,
 )
 from memory.notes import recent
+from memory.policy import curation
 from memory.policy.paths import recent_path
 from memory.policy.tombstones import LineMatcher, line_hash, lock_name, of_space
 from memory.trust import proposals, suggestions
@@ -214,6 +215,8 @@ def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str 
     forgetting.counts = made.counts
     forgetting.save(update_fields=["counts"])
     record(AuditKind.FORGOTTEN, actor=user, space=space, forgetting=forgetting.pk)
+    if user is not None:
+        curation.record_forgetting(user, space, forgetting.pk)
     for erasure in made.documents:
         write.announce(erasure.document_id)
     transaction.on_commit(partial(try_to_finish, forgetting.pk), robust=True)

@@ -18,7 +18,7 @@ from django.db.models.functions import JSONObject
 from chat.models import Agent, ChatSession, MemoryChoice, MessageQuerySet
 from memory.models import AgentSpace, LibraryFile, MemoryDocument, SwitchChoice
 from memory.models.documents import MemoryDocumentQuerySet
-from memory.policy import switches
+from memory.policy import curation, switches
 from memory.policy.addresses import located
 from memory.policy.paths import (
     CURATED,
@@ -386,7 +386,7 @@ def may_edit(user: User, space: Space, path: str) -> bool:
 
 def may_forget(user: User, space: Space) -> bool:
     """Return whether `user` may forget lines in `space`: its owners may, and in a shared space also staff with the
-    permission to delete documents."""
+    permission to delete documents, to whom its memory is open."""
     return spaces_to_forget_in(user).filter(pk=space.pk).exists()
 
 
@@ -394,5 +394,5 @@ def spaces_to_forget_in(user: User) -> QuerySet[Space]:
     """Return the spaces in which `user` may forget lines."""
     owned = Q(roles__user=user, roles__role=SpaceMember.Role.OWNER)
     if user.is_staff and user.has_perm("memory.delete_memorydocument"):
-        owned |= ~Q(kind__in=Space.PRIVATE)
+        owned |= ~Q(kind__in=Space.PRIVATE) & curation.open_to(user)
     return Space.objects.filter(owned).distinct().order_by("pk")

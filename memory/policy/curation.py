@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from memory.models import MemoryDocument
 from oneclaw import runtime_settings
 from oneclaw.audit.record import record
-from oneclaw.models import AuditEvent, AuditKind, Space, User, clock
+from oneclaw.models import AuditEvent, AuditKind, Space, SpaceRole, User, clock
 
 # How long a reason that an admin gave opens a space.
 REASON_VALID = dt.timedelta(hours=1)
@@ -29,17 +29,44 @@ def is_closed() -> bool:
     return runtime_settings.value("curation") == "closed"
 
 
+def open_to(admin: User) -> Q:
+    """Return the spaces whose memory `admin` may open now, as a condition: those in which they have a role, and as far
+    as the setting goes the others."""
+    own = Q(pk__in=SpaceRole.objects.filter(user=admin).values("space"))
+    if is_closed():
+        return own
+    return own | Q(pk__in=_reasons(admin).values("space")) if _asks_for_reasons() else Q()
+
+
 def needs_reason(admin: User, space: Space) -> bool:
     """Return whether `admin` must give a reason before the memory of `space` opens."""
-    if runtime_settings.value("curation") != "reason":
-        return False
-    reasons = AuditEvent.objects.filter(kind=AuditKind.MEMORY_LOOKED_AT, actor=admin.pk, space=space.pk)
-    return not reasons.filter(details__has_key="reason", at__gt=clock.database_now() - REASON_VALID).exists()
+    return _asks_for_reasons() and not _reasons(admin).filter(space=space.pk).exists()
+
+
+def _asks_for_reasons() -> bool:
+    return runtime_settings.value("curation") == "reason"
+
+
+def _reasons(admin: User) -> QuerySet[AuditEvent]:
+    """Return the looks of `admin` whose reasons still open a space."""
+    looks = AuditEvent.objects.filter(kind=AuditKind.MEMORY_LOOKED_AT, actor=admin.pk)
+    return looks.filter(details__has_key="reason", at__gt=clock.database_now() - REASON_VALID)
 
 
 def record_look(admin: User, document: MemoryDocument, *, reason: str = "") -> None:
     """Record that `admin` opens `document` of others, with the `reason` that they gave."""
     _record(AuditKind.MEMORY_LOOKED_AT, admin, document, **({"reason": reason} if reason else {}))
+
+
+def record_search(admin: User, space: Space) -> None:
+    """Record that `admin` sees lines of several documents of `space`, which is of others."""
+    record(AuditKind.MEMORY_LOOKED_AT, actor=admin, space=space)
+
+
+def record_forgetting(admin: User, space: Space, forgetting_id: int) -> None:
+    """Record that `admin` has forgotten lines in `space`, if it is a shared one of others."""
+    if not space.is_private and is_of_others(admin, space):
+        record(AuditKind.MEMORY_CURATED, actor=admin, space=space, forgetting=forgetting_id)
 
 
 def record_change(admin: User, document: MemoryDocument, *, version: int) -> None:

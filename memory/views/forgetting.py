@@ -15,6 +15,7 @@ from memory.forgetting import forget as forgetting
 from memory.forgetting import plan as forget_plans
 from memory.models import Forgetting, MemoryDocument
 from memory.overview import remains
+from memory.policy import curation
 from memory.policy.access import may_forget, spaces_to_forget_in
 from memory.policy.tombstones import words_of
 from memory.search.manager import HybridSearchManager
@@ -133,8 +134,19 @@ def choice_context(request: SignedInRequest, space: Space) -> dict[str, Any]:
     else:
         found = Forgetting.objects.visible_to(request.user).filter(space=space)
         return context | {"receipts": found.order_by("-created_at")[:LISTED_MAX_RECEIPTS]}
+    record_look(request, space, document)
     offered = list(dict(offered[::-1]).items())[::-1]
     return context | {"lines": offered[:OFFERED_MAX_LINES], "more": len(offered) > OFFERED_MAX_LINES, "searched": True}
+
+
+def record_look(request: SignedInRequest, space: Space, document: MemoryDocument | None = None) -> None:
+    """Record that an admin sees lines of the memory of others: of `document`, or of several documents of `space`."""
+    if not request.user.is_staff or not curation.is_of_others(request.user, space):
+        return
+    if document is not None:
+        curation.record_look(request.user, document)
+    else:
+        curation.record_search(request.user, space)
 
 
 def conversations_asked(request: SignedInRequest) -> list[uuid.UUID]:
@@ -165,6 +177,7 @@ def render_plan(
     request: SignedInRequest, space: Space, plan: forget_plans.ForgettingPlan, refusal: str = "", status: int = 200
 ) -> HttpResponse:
     """Render the preview of `plan`, with an error above it if there is one."""
+    record_look(request, space)
     context = {"space": space, "plan": plan, "refusal": refusal}
     return render(request, "memory/forget_plan.html", context, status=status)
 

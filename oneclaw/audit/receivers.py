@@ -1,5 +1,5 @@
 """Record what Django and allauth tell by signals (sign-ins, passwords, second factors, admin pages), and the rows of
-spaces and of the roles in them."""
+spaces, of the roles in them, and of budgets."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from django.db.models.signals import post_save, pre_delete
 from django.dispatch import receiver
 
 from oneclaw.audit.record import record
-from oneclaw.models import AuditKind, Space, SpaceGroup, SpaceMember, User
+from oneclaw.models import AuditKind, Budget, Space, SpaceGroup, SpaceMember, User
 
 ACTIONS = {ADDITION: "added", CHANGE: "changed"}
 
@@ -91,3 +91,9 @@ def on_group_of_space(sender: object, instance: SpaceGroup, **kwargs: Any) -> No
 @receiver(pre_delete, sender=SpaceGroup)
 def on_former_group_of_space(sender: object, instance: SpaceGroup, **kwargs: Any) -> None:
     record(AuditKind.MEMBERS_CHANGED, space=instance.space_id, group=instance.group_id, role="")
+
+
+@receiver(pre_delete, sender=Budget)
+def on_removed_budget(sender: object, instance: Budget, **kwargs: Any) -> None:
+    """Record that a budget is deleted, also when it goes with its group or person."""
+    record(AuditKind.SETTING_CHANGED, person=instance.user_id, deleted=True, **instance.details)

@@ -1,5 +1,6 @@
 """Remove the account of a person, after all that apps keep of them: keys, links, sign-ins and the row itself."""
 
+import re
 from collections.abc import Mapping
 
 from django.contrib.admin.models import LogEntry
@@ -64,9 +65,15 @@ def remove(person: User) -> None:
     Invitation.objects.filter(Q(accepted_by=person) | Q(email__iexact=person.email)).delete()
     SignInAttempt.objects.filter(account=hashed(person.email)).delete()
     about = Q(content_type=ContentType.objects.get_for_model(User), object_id=str(person.pk))
-    LogEntry.objects.filter(about | Q(object_repr__icontains=person.email)).delete()
+    LogEntry.objects.filter(about | Q(object_repr__iregex=whole_address(person.email))).delete()
     # Those without a row of their own, such as of a sign-in that was never used.
     for session in Session.objects.iterator(chunk_size=500):
         if session.get_decoded().get(SESSION_KEY) == str(person.pk):
             session.delete()
     person.delete()
+
+
+def whole_address(email: str) -> str:
+    """Return a regular expression of PostgreSQL that finds `email` in a text, and not as a part of another address,
+    such as ann@x.org in joann@x.org or ann@x.org.uk. Pure."""
+    return rf"(?<![\w.+%-]){re.escape(email)}(?![\w-]|\.\w)"

@@ -20,6 +20,7 @@ from oneclaw.audit.record import record
 from oneclaw.jobs import ClaimLostError
 from oneclaw.leaving import account, parts, shared_spaces
 from oneclaw.models import AuditKind, Offboarding, Space, User
+from oneclaw.people import roles
 from oneclaw.reasons import Reason
 from oneclaw.tasks import hint
 from oneclaw.text import UserFacingError
@@ -47,6 +48,12 @@ class WrongReceiverError(OffboardingError):
     """The receiver cannot get anything."""
 
     wording = _("The receiver must be another person with an active account.")
+
+
+class OwnReceiverError(OffboardingError):
+    """Who manages people may not give themselves the spaces of others."""
+
+    wording = _("You cannot be the receiver yourself. Name another person, or ask an owner of OneClaw.")
 
 
 class AlreadyLeavingError(OffboardingError):
@@ -101,10 +108,12 @@ def begin(
     if owners == {person.pk}:
         raise LastOwnerLeavesError
     alone = shared_spaces.owned_alone(person)
-    holds.refuse_if_held(people=[person], spaces=Space.objects.filter(owner=person, kind__in=Space.PRIVATE))
+    refuse_if_held(person)
     holds.refuse_if_held(spaces=[space for space in alone if choices.get(str(space.pk)) == "delete"])
     if receiver is not None and (receiver.pk == person.pk or not receiver.is_active):
         raise WrongReceiverError
+    if by is not None and receiver == by and not by.has_perm(roles.GRANT_ROLES):
+        raise OwnReceiverError
     open_spaces = [space.name for space in alone if str(space.pk) not in choices]
     if receiver is None and open_spaces:
         raise NoReceiverError(names=", ".join(open_spaces))
@@ -129,6 +138,13 @@ def begin(
     record(AuditKind.PERSON_LEAVES, actor=by or person, person=person, offboarding=job.pk)
     hint("chat.tasks.offboard", job.pk)
     return job
+
+
+def refuse_if_held(person: User) -> None:
+    """Raise HeldError when a legal hold keeps something that would go with `person`: theirs, or of a shared space."""
+    private = Space.objects.filter(owner=person, kind__in=Space.PRIVATE)
+    shared = [space for part in parts.registered() for space in part.spaces(person)]
+    holds.refuse_if_held(people=[person], spaces=[*private, *shared])
 
 
 def run(job_id: int) -> bool:
@@ -156,7 +172,7 @@ def _remove(job: Offboarding) -> None:
         job.finish()
         return
     # One that was set since stops the rest.
-    holds.refuse_if_held(people=[person])
+    refuse_if_held(person)
     receiver = User.objects.filter(pk=job.receiver or 0, is_active=True).first()
     shared_spaces.hand_over(person, receiver, job.choices)
     for part in parts.registered():

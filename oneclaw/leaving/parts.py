@@ -1,9 +1,9 @@
 """What each app keeps of people, and how it hands it over and removes it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from oneclaw.models import User
+from oneclaw.models import Space, User
 
 # Called between two batches, so that the job keeps its claim.
 Alive = Callable[[], None]
@@ -23,6 +23,8 @@ class PersonPart:
     hand_over: Callable[[User, User | None], None]
     # Removes everything else, in batches.
     remove: Callable[[User, Alive], None]
+    # Returns the shared spaces of which `remove` or `hand_over` would remove something. None of them may be held.
+    spaces: Callable[[User], Iterable[Space]] = lambda person: ()
 
 
 _parts: dict[str, PersonPart] = {}

@@ -1,7 +1,7 @@
 """What may be spent in a day or a month."""
 
 import datetime as dt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -53,6 +53,12 @@ class Budget(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_period_display()}: {self.user or self.group or 'everybody'}"
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """Return what an event of the audit log says of it, besides its person."""
+        limits = {"dollars": f"{self.max_cost or 0:.2f}", "tokens": self.max_tokens or ""}
+        return {"budget": self.pk, "period": self.period, "group": self.group_id or "", **limits}
 
     def clean(self) -> None:
         """Raise ValidationError when it limits nothing, or has both a person and a group."""

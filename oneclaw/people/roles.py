@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.audit.record import record
-from oneclaw.models import AuditKind, User
+from oneclaw.models import AuditKind, Offboarding, User
 from oneclaw.text import UserFacingError
 
 Role = User.Role
@@ -34,6 +34,11 @@ def permit(role: str, *permissions: str) -> None:
     PERMISSIONS[role] |= frozenset(permissions)
 
 
+def with_permission(permission: str) -> list[str]:
+    """Return the roles with `permission` besides those of owners."""
+    return [role for role, permissions in PERMISSIONS.items() if permission in permissions]
+
+
 class MayNotError(UserFacingError):
     """The person's own role does not permit this change of rights."""
 
@@ -44,6 +49,12 @@ class OnlyOwnerError(UserFacingError):
     """The change would leave the installation without an owner."""
 
     wording = _("This is the only owner. Make somebody else an owner first.")
+
+
+class LeavingError(UserFacingError):
+    """The removal of the person has begun: what they write now would be deleted."""
+
+    wording = _("This account is being removed already.")
 
 
 class RoleBackend(BaseBackend):
@@ -79,6 +90,11 @@ def has_role(person: User) -> bool:
     return bool(person.role or person.is_staff or person.is_superuser)
 
 
+def is_leaving(person: User) -> bool:
+    """Return whether the removal of `person` has begun. With the row locked, none begins meanwhile."""
+    return Offboarding.objects.filter(person=person.pk).exists()
+
+
 def may_give(actor: User, role: str) -> bool:
     """Return whether `actor` may give a person `role`; every people admin may invite members."""
     return actor.has_perm(GRANT_ROLES) or (role == Role.MEMBER and actor.has_perm(MANAGE_PEOPLE))
@@ -110,13 +126,15 @@ def change_role(actor: User, person: User, role: str) -> None:
 def set_active(actor: User, person: User, active: bool) -> None:
     """Disable or enable `person`, who is signed out everywhere when disabled.
 
-    Raise MayNotError or OnlyOwnerError when that is refused.
+    Raise MayNotError, OnlyOwnerError or LeavingError when that is refused.
     """
     if not may_change(actor, person):
         raise MayNotError
     owners = set(User.objects.owners().select_for_update().values_list("pk", flat=True))
     if not active and owners == {person.pk}:
         raise OnlyOwnerError
+    if active and is_leaving(User.objects.select_for_update(no_key=True).get(pk=person.pk)):
+        raise LeavingError
     person.is_active, person.awaits_approval = active, False
     person.save(update_fields=["is_active", "awaits_approval"])
     record(AuditKind.PERSON_ENABLED if active else AuditKind.PERSON_DISABLED, actor=actor, person=person)

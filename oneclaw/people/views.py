@@ -7,7 +7,7 @@ from allauth.account.utils import perform_login
 from allauth.account.views import LoginView
 from django.contrib import auth, messages
 from django.contrib.auth.decorators import login_not_required
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -65,9 +65,16 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
         invitation = inviting.pending_with(token, lock=request.method == "POST")
         if invitation is None:
             return render(request, "people/link_ended.html", status=410)
+        if User.objects.filter(email__iexact=invitation.email).exists():
+            return render(request, "people/link_ended.html", {"has_account": True}, status=410)
         form = InvitedForm(request.POST or None, user=User(email=invitation.email))
         if request.method == "POST" and form.is_valid():
-            person = form.save()
+            try:
+                with transaction.atomic():
+                    person = form.save()
+            except IntegrityError:
+                # The person has signed up in another way in this moment.
+                return render(request, "people/link_ended.html", {"has_account": True}, status=410)
             inviting.accept(invitation, person)
             if invitation.mailed_at:
                 # Only who reads its mail has the link.

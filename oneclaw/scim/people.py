@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from oneclaw.audit.record import record
-from oneclaw.models import AuditKind, User
+from oneclaw.models import AuditEvent, AuditKind, User
 from oneclaw.people import roles
 from oneclaw.people.sign_in.claims import SCIM
 
@@ -48,6 +48,9 @@ def create(resource: scim.User[Any]) -> User:
     user = User.objects.select_for_update().filter(email__iexact=email).first()
     if user is not None and people().filter(pk=user.pk).exists():
         raise scim.UniquenessException(detail="There is a person with this userName.")
+    if user is not None and not was_disabled_by_directory(user):
+        raise scim.UniquenessException(detail="An administrator has disabled this account, and can enable it.")
+    resource.active = resource.active is not False
     is_new = user is None
     if user is None:
         user = User(email=email)
@@ -62,7 +65,7 @@ def create(resource: scim.User[Any]) -> User:
 
 def store(user: User, resource: scim.User[Any]) -> None:
     """Write what `resource` says into the row of `user`, in the caller's transaction."""
-    email, active = email_of(resource), resource.active is not False
+    email, active = email_of(resource), user.is_active if resource.active is None else resource.active
     if user.pk and email != user.email:
         if roles.has_role(user):
             raise scim.MutabilityException(detail="The address of a person with a role cannot be changed here.")
@@ -72,13 +75,16 @@ def store(user: User, resource: scim.User[Any]) -> None:
         EmailAddress.objects.filter(user=user).exclude(email__iexact=email).delete()
     if user.pk and not active:
         refuse_without_owner(user)
+    if user.pk and active and not user.is_active and roles.is_leaving(user):
+        raise scim.ForbiddenException(detail="This account is being removed.")
     if resource.external_id and User.objects.filter(directory_id=resource.external_id).exclude(pk=user.pk).exists():
         raise scim.UniquenessException(detail="There is a person with this externalId.")
     user.email, user.first_name = email, name_of(resource)[:NAME_MAX_CHARS]
     # Without an id of its own the directory keeps the person by ours.
     user.directory_id = resource.external_id or user.directory_id or email
     was_active = user.is_active if user.pk else active
-    user.is_active, user.awaits_approval = active, False
+    if resource.active is not None:
+        user.is_active, user.awaits_approval = active, False
     user.save()
     if active != was_active:
         record(AuditKind.PERSON_ENABLED if active else AuditKind.PERSON_DISABLED, person=user, by=SCIM)
@@ -89,9 +95,17 @@ def delete(user: User) -> None:
     """Disable `user` for good, and let the directory forget them. What is theirs stays until an admin removes it."""
     refuse_without_owner(user)
     user.group_memberships.filter(group__managed_by=SCIM).delete()
+    was_active = user.is_active
     user.is_active, user.directory_id = False, None
     user.save(update_fields=["is_active", "directory_id"])
-    record(AuditKind.PERSON_DISABLED, person=user, by=SCIM)
+    if was_active:
+        record(AuditKind.PERSON_DISABLED, person=user, by=SCIM)
+
+
+def was_disabled_by_directory(user: User) -> bool:
+    """Return whether the directory, and not an admin, has disabled `user` last. Then it may enable them again."""
+    last = AuditEvent.objects.filter(kind=AuditKind.PERSON_DISABLED, person=user.pk).order_by("-pk").first()
+    return last is not None and last.details.get("by") == SCIM
 
 
 def refuse_without_owner(user: User) -> None:

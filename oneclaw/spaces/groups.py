@@ -5,7 +5,8 @@ from collections.abc import Collection
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
-from oneclaw.models import Group, GroupMember, User
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, Group, GroupMember, User
 from oneclaw.spaces.members import NoSuchPersonError
 from oneclaw.text import UserFacingError, validated_text
 
@@ -32,7 +33,9 @@ def create(name: object) -> Group:
     """Make a group that admins keep. Raise InvalidTextError, GroupExistsError."""
     try:
         with transaction.atomic():
-            return Group.objects.create(name=checked_name(name))
+            group = Group.objects.create(name=checked_name(name))
+            record(AuditKind.GROUP_CHANGED, group=group.pk, made=True)
+            return group
     except IntegrityError as error:
         raise GroupExistsError from error
 
@@ -43,28 +46,36 @@ def rename(group: Group, name: object) -> None:
     try:
         with transaction.atomic():
             Group.objects.filter(pk=group.pk).update(name=checked_name(name))
+            record(AuditKind.GROUP_CHANGED, group=group.pk, renamed=True)
     except IntegrityError as error:
         raise GroupExistsError from error
 
 
+@transaction.atomic
 def delete(group: Group) -> None:
-    """Delete a group that admins keep, with its roles. Raise ManagedGroupError."""
+    """Delete a group that admins keep, with its roles and budgets. Raise ManagedGroupError."""
     check_kept_here(group)
+    record(AuditKind.GROUP_CHANGED, group=group.pk, deleted=True)
     group.delete()
 
 
+@transaction.atomic
 def add(group: Group, email: str) -> None:
     """Put the person with the address `email` into the group; once. Raise GroupError, NoSuchPersonError."""
     check_kept_here(group)
     user = User.objects.filter(email__iexact=email.strip(), is_active=True).first()
     if user is None:
         raise NoSuchPersonError(email=email.strip())
-    GroupMember.objects.get_or_create(group=group, user=user)
+    _member, is_new = GroupMember.objects.get_or_create(group=group, user=user)
+    if is_new:
+        record(AuditKind.GROUP_CHANGED, person=user, group=group.pk, joined=1)
 
 
+@transaction.atomic
 def remove(member: GroupMember) -> None:
     """Take a person out of the group. Raise ManagedGroupError."""
     check_kept_here(member.group)
+    record(AuditKind.GROUP_CHANGED, person=member.user_id, group=member.group_id, left=1)
     member.delete()
 
 

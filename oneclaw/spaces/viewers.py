@@ -4,7 +4,7 @@ An app registers a function for each kind of its rows, as `viewers.register` doe
 """
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import cast
@@ -76,14 +76,14 @@ def by_name(found: Iterable[Viewer]) -> list[Viewer]:
     return sorted(found, key=lambda viewer: (viewer.person is None, viewer.name.casefold()))
 
 
-def with_admins(found: list[Viewer], permission: str) -> list[Viewer]:
+def with_admins(found: list[Viewer], permission: str, roles: Collection[str] = ()) -> list[Viewer]:
     """Return `found` and the administrators who can open such rows in the admin by `permission`, such as
-    "memory.view_memorydocument"."""
+    "memory.view_memorydocument", or by one of `roles`, which have it."""
     app, codename = permission.split(".")
     own = Q(user_permissions__content_type__app_label=app, user_permissions__codename=codename)
     of_group = Q(groups__permissions__content_type__app_label=app, groups__permissions__codename=codename)
     staff = User.objects.filter(is_active=True, is_staff=True)
-    admins = staff.filter(Q(is_superuser=True) | own | of_group).distinct()
+    admins = staff.filter(Q(is_superuser=True) | Q(role__in=roles) | own | of_group).distinct()
     ground = Ground(Reason("viewer.admin"))
     named = {viewer.person: viewer for viewer in found}
     for admin in admins:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, F, Q, Sum
+from django.db.models import Case, Count, F, Q, Sum, Value, When
 from django.db.models.functions import TruncDate
 from django.utils.translation import gettext as _
 
-from oneclaw.models import Spend, SpendQuerySet
+from oneclaw.models import Space, Spend, SpendQuerySet
 
+# Of the months of reports. Their neighbours, which pages link, are dates in every timezone.
+YEARS = range(2000, 3000)
 TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "written_tokens")
 # What a report may be grouped by: the names of columns, the first of which is shown.
 GROUPINGS: dict[str, tuple[str, ...]] = {
@@ -20,8 +22,11 @@ GROUPINGS: dict[str, tuple[str, ...]] = {
     "purpose": ("purpose",),
     "person": ("user__email", "user_id"),
     "group": ("user__group_memberships__group__name",),
-    "space": ("space__name", "space_id"),
+    "space": ("space_name", "shared_space"),
 }
+# The names of private spaces are those of people's agents, and theirs alone.
+PRIVATE = Q(space__kind__in=Space.PRIVATE)
+PRIVATE_NAME = "private"
 
 
 @dataclass(frozen=True)
@@ -60,8 +65,14 @@ class Month:
 
     @staticmethod
     def of(text: str, today: dt.date, zone: zoneinfo.ZoneInfo) -> "Month":
-        """Return the month of `text`, such as 2026-11; that of `today` when it is empty. Raise ValueError."""
-        return Month(dt.datetime.strptime(text, "%Y-%m").date() if text else today.replace(day=1), zone)
+        """Return the month of `text`, such as 2026-11; that of `today` when it is empty.
+
+        Raise ValueError for another text, and outside of YEARS.
+        """
+        first = dt.datetime.strptime(text, "%Y-%m").date() if text else today.replace(day=1)
+        if first.year not in YEARS:
+            raise ValueError(f"No report has the year {first.year}.")
+        return Month(first, zone)
 
     def __str__(self) -> str:
         return f"{self.first:%Y-%m}"
@@ -103,7 +114,7 @@ def by(spends: SpendQuerySet, grouping: str) -> list[Row]:
     columns = GROUPINGS[grouping]
     if grouping == "group":
         spends = spends.filter(user__group_memberships__isnull=False)
-    rows = spends.order_by().values(*columns).annotate(**_aggregates())
+    rows = _with_spaces(spends).order_by().values(*columns).annotate(**_aggregates())
     found = [Row(str(row[columns[-1]] or ""), _name(grouping, row[columns[0]]), _sums(row)) for row in rows]
     return sorted(found, key=lambda row: (-row.sums.cost, -row.sums.tokens, row.name))
 
@@ -122,9 +133,17 @@ def share(part: Sums, whole: Sums) -> int:
 
 def lines(spends: SpendQuerySet, month: Month) -> Sequence[dict[str, Any]]:
     """Return the sums by day, person, space, purpose and model, for a file."""
-    columns = ("day", "user__email", "space__name", "purpose", "model")
-    rows = spends.annotate(day=TruncDate("at", tzinfo=month.zone)).order_by().values(*columns)
+    columns = ("day", "user__email", "space_name", "purpose", "model")
+    rows = _with_spaces(spends).annotate(day=TruncDate("at", tzinfo=month.zone)).order_by().values(*columns)
     return rows.annotate(**_aggregates()).order_by(*(F(column).asc(nulls_last=True) for column in columns))
+
+
+def _with_spaces(spends: SpendQuerySet) -> SpendQuerySet:
+    """Return `spends` with `shared_space`, the id of a shared space, and `space_name`: PRIVATE_NAME for all others."""
+    return spends.annotate(
+        shared_space=Case(When(PRIVATE, then=None), default=F("space_id")),
+        space_name=Case(When(PRIVATE, then=Value(PRIVATE_NAME)), default=F("space__name")),
+    )
 
 
 def _aggregates() -> dict[str, Any]:
@@ -149,7 +168,7 @@ def _name(grouping: str, value: str | None) -> str:
     if grouping == "person":
         return value or _("People who have left")
     if grouping == "space":
-        return value or _("No space")
+        return _("Private memory") if value == PRIVATE_NAME else value or _("No space")
     return value or ""
 
 

@@ -80,9 +80,7 @@ def budget(request: SignedInRequest, budget_id: int) -> HttpResponse:
     """Show the limits of a budget in a form; POST saves them, or deletes the budget (`do` = delete)."""
     found = get_object_or_404(Budget.objects.select_related("user", "group"), pk=budget_id)
     if request.method == "POST" and request.POST.get("do") == "delete":
-        with transaction.atomic():
-            recorded(request.user, found, deleted=True)
-            found.delete()
+        found.delete()
         messages.success(request, _("The budget was deleted."))
         return redirect("team_budgets")
     form = LimitsForm(request.POST or None, instance=found)
@@ -95,18 +93,6 @@ def budget(request: SignedInRequest, budget_id: int) -> HttpResponse:
 def saved(request: SignedInRequest, form: LimitsForm) -> None:
     """Save the budget of a valid form."""
     with transaction.atomic():
-        recorded(request.user, form.save())
+        budget = form.save()
+        record(AuditKind.SETTING_CHANGED, actor=request.user, person=budget.user, **budget.details)
     messages.success(request, _("The budget was saved. It applies to the next message."))
-
-
-def recorded(actor: User, budget: Budget, **more: bool) -> None:
-    """Record what `budget` is now, as a setting that `actor` has changed."""
-    limits = {"dollars": f"{budget.max_cost or 0:.2f}", "tokens": budget.max_tokens or ""}
-    details: dict[str, Any] = {
-        "budget": budget.pk,
-        "period": budget.period,
-        "group": budget.group_id or "",
-        **limits,
-        **more,
-    }
-    record(AuditKind.SETTING_CHANGED, actor=actor, person=budget.user, **details)

@@ -20,6 +20,7 @@ from ninja.renderers import JSONRenderer
 from ninja.security import HttpBearer
 from pydantic import ConfigDict, Field
 
+from oneclaw.audit.holds import HeldError
 from oneclaw.models import User
 from oneclaw.people import keys
 from oneclaw.people.preferences import activate
@@ -173,6 +174,11 @@ def on_validation_error(request: HttpRequest, error: ValidationError) -> HttpRes
     """Return 422 with the first validation error and the name of its field."""
     first = error.errors[0]
     return problem_response(request, 422, "invalid", f"{first['loc'][-1]}: {first['msg']}.")
+
+
+@api.exception_handler(HeldError)
+def on_held(request: HttpRequest, refusal: HeldError) -> HttpResponse:
+    return problem_response(request, 409, "held", refusal.sentence)
 
 
 @api.exception_handler(BadCursorError)

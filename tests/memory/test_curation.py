@@ -5,7 +5,10 @@ from django.urls import reverse
 
 from memory.documents import write
 from memory.documents.write import Append, Author, Source
-from oneclaw.models import AuditEvent, AuditKind, Space
+from memory.models import Forgetting
+from oneclaw.models import AuditEvent, AuditKind, Space, User
+from oneclaw.people import roles
+from oneclaw.spaces.viewers import viewers
 
 CHANGE = "admin:memory_memorydocument_change"
 
@@ -79,6 +82,61 @@ def test_closed_it_opens_for_nobody_else(by_admin, document, settings):
         == 404
     )
     assert looks() == []
+
+
+@pytest.fixture
+def of_team(ada):
+    space = Space.objects.create(owner=ada, kind=Space.Kind.TEAM, name="Labs")
+    space.members.create(user=ada, role="owner")
+    return write.apply(space, "MEMORY.md", Append("- The lab has tea."), Author(Source.PAGE, ada)).document
+
+
+def test_who_forgets_in_the_space_of_others_is_recorded_and_its_owner_sees_it(by_admin, of_team, ada, client):
+    space = of_team.space_id
+    for asked in ({}, {"document": of_team.pk}, {"space": space, "q": "tea"}):
+        page = by_admin.get("/memory/forget", {"space": space, **asked})
+        assert ("The lab has tea" in page.content.decode()) == bool(asked)
+    form = {"space": space, "line": ["- The lab has tea."]}
+    plan = by_admin.post("/memory/forget", form)
+    by_admin.post("/memory/forget", form | {"digest": plan.context["plan"].digest})
+
+    assert looks() == [AuditKind.MEMORY_LOOKED_AT] * 3 + [AuditKind.MEMORY_CURATED]
+    client.force_login(ada)
+    page = client.get(reverse("memory_looks")).content.decode()
+    for words in ("opened MEMORY.md (Labs)", "looked for lines to forget (Labs)", "removed lines for good (Labs)"):
+        assert words in page.replace("</strong>", "")
+    receipt = reverse("memory_forgotten", args=[Forgetting.objects.get().pk])
+    assert receipt in page
+    assert client.get(receipt).status_code == 200
+    # Owners have looked at nothing but their own.
+    client.get("/memory/forget", {"document": of_team.pk})
+    assert len(looks()) == 4
+
+
+def test_nobody_forgets_in_the_space_of_others_while_it_is_closed_or_without_a_reason(by_admin, of_team, settings):
+    def statuses():
+        asked = [{"document": of_team.pk}, {"space": of_team.space_id, "q": "tea"}]
+        return [by_admin.get("/memory/forget", each).status_code for each in asked]
+
+    settings.CURATION = "reason"
+    assert statuses() == [404, 404]
+    by_admin.post(reverse(CHANGE, args=[of_team.pk]), {"reason_to_look": "Ada asked me to"})
+    assert statuses() == [200, 200]
+    settings.CURATION = "closed"
+    assert statuses() == [404, 404]
+    assert by_admin.post("/memory/forget", {"space": of_team.space_id, "line": ["- Tea."]}).status_code == 404
+    assert looks() == [AuditKind.MEMORY_LOOKED_AT] * 3
+
+
+def test_who_can_see_a_document_names_curators_and_when_it_is_closed_no_administrator(
+    ada, document, admin_person, stranger, settings
+):
+    roles.set_role(stranger, User.Role.CURATOR)
+    stranger.save()
+
+    assert {viewer.person for viewer in viewers(document)} == {ada, admin_person, stranger}
+    settings.CURATION = "closed"
+    assert {viewer.person for viewer in viewers(document)} == {ada}
 
 
 def test_the_list_of_documents_cannot_be_searched_by_what_they_say(by_admin, document):

@@ -184,10 +184,16 @@ def wishes_of_csv(actor: User, text: str) -> list[Wish]:
 
 
 def rows_of(text: str) -> Iterable[list[str]]:
-    """Return the rows of a CSV text, whose separator is a comma, semicolon or tab, as in its first line. Pure."""
-    first = text.lstrip("\ufeff").partition("\n")[0]
-    separator = max(",\t;", key=first.count)
-    return csv.reader(io.StringIO(text.lstrip("\ufeff")), delimiter=separator)
+    """Return the rows of a CSV text, whose separator is a comma, semicolon or tab, as in its first line. Pure.
+
+    Raise CsvError at a row that cannot be read.
+    """
+    lines = text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    separator = max(",\t;", key=lines.partition("\n")[0].count)
+    try:
+        yield from csv.reader(io.StringIO(lines), delimiter=separator)
+    except csv.Error:
+        raise CsvError([_("This is not a list of people: a cell is too long.")]) from None
 
 
 def split(names: str) -> list[str]:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from oneclaw import runtime_settings
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, User
-from oneclaw.people.roles import MANAGE_PEOPLE, MayNotError
+from oneclaw.people.roles import MANAGE_PEOPLE, LeavingError, MayNotError, is_leaving
 from oneclaw.text import UserFacingError
 
 
@@ -40,13 +40,15 @@ def waiting() -> QuerySet[User]:
 def decide(actor: User, person_id: int, *, approved: bool) -> User:
     """Let the waiting person in, or delete the account, which has nothing yet. Return the person.
 
-    Raise MayNotError or NotWaitingError when that is refused.
+    Raise MayNotError, NotWaitingError or LeavingError when that is refused.
     """
     if not actor.has_perm(MANAGE_PEOPLE):
         raise MayNotError
     person = waiting().select_for_update().filter(pk=person_id).first()
     if person is None:
         raise NotWaitingError
+    if approved and is_leaving(person):
+        raise LeavingError
     if approved:
         person.is_active, person.awaits_approval = True, False
         person.save(update_fields=["is_active", "awaits_approval"])

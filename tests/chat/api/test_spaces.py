@@ -6,6 +6,7 @@ import pytest
 
 from chat.conversations import transcript
 from chat.conversations.model_choice import Choice, NoSuchSpaceError
+from oneclaw.audit import holds
 from oneclaw.models import Space
 from tests.programs import refusal
 
@@ -31,6 +32,12 @@ def test_a_space_is_filled_handed_over_left_and_deleted(adas, strangers, ada, st
     assert refusal(strangers.client.delete(f"/api/v1/spaces/{team}?digest=x")) == (409, "conflict")
     assert strangers.client.delete(f"/api/v1/spaces/{team}?digest={plan['digest']}").json()["deleted"]
     assert not Space.objects.shared().exists()
+
+
+def test_a_space_under_a_legal_hold_is_not_deleted(adas, team):
+    holds.hold(None, "A case", space=Space.objects.get(pk=team))
+    assert refusal(adas.client.delete(f"/api/v1/spaces/{team}")) == (409, "held")
+    assert Space.objects.filter(pk=team).exists()
 
 
 def test_a_space_is_changed_by_its_owners_only(adas, strangers, stranger, team):

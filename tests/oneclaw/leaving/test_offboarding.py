@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from allauth.usersessions.models import UserSession
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.contenttypes.models import ContentType
 from django.core.management import CommandError, call_command
 from django.db import connection
 
@@ -13,7 +15,7 @@ from chat.attachments import store
 from chat.conversations import lifecycle, transcript
 from chat.library import saved_prompts
 from chat.models import Attachment, ChatSession, Message
-from chat.transfer import share
+from chat.transfer import leaving, share
 from memory.documents import write
 from memory.documents.write import Append, Author, Source
 from memory.files.mirror import try_to_mirror
@@ -172,6 +174,40 @@ def test_it_is_refused_for_a_reason_and_changes_nothing(grace, ada, team, admin_
     offboard.begin(grace, receiver=ada)
     with pytest.raises(offboard.AlreadyLeavingError):
         offboard.begin(grace, receiver=ada)
+
+
+def test_a_hold_on_a_space_keeps_what_a_person_has_there(grace, ada, team, tmp_path):
+    lifecycle.delete(ChatSession.objects.get(space=team))
+    file = Attachment.objects.get()
+    held = holds.hold(None, "A case", space=team)
+    with pytest.raises(holds.HeldError):
+        offboard.begin(grace, receiver=ada)
+    holds.end(None, held.pk)
+    job = offboard.begin(grace, receiver=ada)
+    # One that is set while a worker is at it.
+    held = holds.hold(None, "A case", space=team)
+    with pytest.raises(holds.HeldError):
+        leaving.remove(grace, lambda: None)
+    assert not offboard.run(job.pk)
+    assert ChatSession.objects.get().messages.count() == 2
+    assert (tmp_path / "attachments" / str(grace.pk) / str(file.pk)).exists()
+    holds.end(None, held.pk)
+    Offboarding.objects.update(due_at=job.created_at)
+    assert offboard.run(job.pk)
+
+
+def test_history_of_the_administration_goes_where_it_names_the_address_and_nothing_else(grace, ada, admin_person):
+    def entry(row, text):
+        kind = ContentType.objects.get_for_model(Space)
+        return LogEntry.objects.create(
+            user=admin_person, content_type=kind, object_id=row, object_repr=text, action_flag=CHANGE
+        )
+
+    kept = [entry(1, f"a{MAIL}"), entry(2, f"{MAIL}.uk"), entry(3, f"x.{MAIL}")]
+    for number, text in enumerate((MAIL.title(), f"key of {MAIL}.", f"({MAIL})"), 4):
+        entry(number, text)
+    assert offboard.run(offboard.begin(grace, receiver=ada).pk)
+    assert set(LogEntry.objects.all()) == set(kept)
 
 
 def test_a_step_that_fails_is_tried_again_and_the_receipt_says_what_was_there(grace, ada, team, client, monkeypatch):

@@ -8,6 +8,7 @@ from django.test import Client
 from oneclaw.audit import holds
 from oneclaw.leaving import offboard
 from oneclaw.models import AuditEvent, LegalHold, Offboarding, RetentionRule, Space, SpaceMember, User
+from oneclaw.people import roles
 from oneclaw.spaces import lifecycle, members
 
 PASSWORD = "correct horse battery"
@@ -90,6 +91,14 @@ def test_who_may_not_change_somebody_may_not_remove_them(ada, admin_person):
     client = signed_in(ada)
     assert client.get(f"/team/people/{admin_person.pk}/offboard").status_code == 404
     assert client.get(f"/team/people/{ada.pk}/offboard").status_code == 404
+
+
+def test_a_people_admin_does_not_get_the_spaces_of_whom_they_remove(ada, stranger, admin_person, team):
+    roles.set_role(stranger, User.Role.PEOPLE)
+    stranger.save()
+    for person, said in ((stranger, 422), (admin_person, 302)):
+        refused = signed_in(person).post(f"/team/people/{ada.pk}/offboard", {"to": person.email})
+        assert (refused.status_code, Offboarding.objects.count()) == (said, int(said == 302))
 
 
 def test_rules_and_holds_are_set_and_recorded(ada, admin_person, team):

@@ -5,7 +5,9 @@ import json
 import pytest
 from django.test import Client
 
-from oneclaw.models import Group, GroupMember, Space, User
+from oneclaw.leaving import offboard
+from oneclaw.models import AuditEvent, AuditKind, Budget, Group, GroupMember, Space, User
+from oneclaw.people import roles
 
 TOKEN = "a token of at least thirty-two characters"
 USER, GROUP = "urn:ietf:params:scim:schemas:core:2.0:User", "urn:ietf:params:scim:schemas:core:2.0:Group"
@@ -67,6 +69,42 @@ def test_a_person_is_made_found_changed_and_disabled(call, ada):
     assert call("POST", "Users", GRACE, 201)["id"] == made["id"]
 
 
+def test_the_directory_enables_only_whom_it_has_disabled_itself(call, ada, admin_person):
+    adas = {"schemas": [USER], "userName": ada.email}
+
+    def is_active():
+        ada.refresh_from_db()
+        return ada.is_active
+
+    roles.set_active(admin_person, ada, False)
+    assert call("GET", f'Users?filter=userName eq "{ada.email}"')["totalResults"] == 0
+    assert "An administrator" in call("POST", "Users", adas, 409)["detail"]
+    roles.set_active(admin_person, ada, True)
+    # From here on the directory keeps the account; without `active` it changes nothing about that.
+    call("PUT", f"Users/{ada.pk}", adas)
+    assert is_active()
+    roles.set_active(admin_person, ada, False)
+    call("PUT", f"Users/{ada.pk}", adas)
+    assert not is_active()
+    call("DELETE", f"Users/{ada.pk}", status=204)
+    call("POST", "Users", adas, 409)
+    assert not is_active()
+
+
+def test_nobody_enables_an_account_that_is_being_removed(call, ada, admin_person):
+    person = {"schemas": [USER], "userName": ada.email, "externalId": "a1", "active": True}
+    call("PUT", f"Users/{ada.pk}", person)
+    offboard.begin(ada, by=admin_person)
+    call("PUT", f"Users/{ada.pk}", person, 403)
+    call("PATCH", f"Users/{ada.pk}", patch("replace", "active", True), 403)
+    here = Client()
+    here.post("/accounts/login/", {"login": admin_person.email, "password": "correct horse battery"})
+    page = here.post(f"/team/people/{ada.pk}/active", {"active": "yes"}, follow=True)
+    assert "This account is being removed already." in page.content.decode()
+    ada.refresh_from_db()
+    assert not ada.is_active
+
+
 def test_groups_give_their_members_the_spaces_and_take_them_back(call, ada, stranger):
     space = Space.objects.create(owner=stranger, kind=Space.Kind.TEAM, name="Labs")
     made = call(
@@ -83,8 +121,10 @@ def test_groups_give_their_members_the_spaces_and_take_them_back(call, ada, stra
     assert not ada.space_roles.filter(space=space).exists()
     assert "members" not in call("GET", "Groups?excludedAttributes=members")["Resources"][0]
     call("PATCH", f"Groups/{made['id']}", patch("add", "members", [{"value": "999999"}]), 400)
+    Budget.objects.create(group=group, period="day", max_tokens=5)
     call("DELETE", f"Groups/{made['id']}", status=204)
     assert not Group.objects.exists()
+    assert AuditEvent.objects.get(kind=AuditKind.SETTING_CHANGED).details["deleted"]
 
 
 def test_groups_of_admins_and_people_with_roles_are_not_the_directorys(call, admin_person):

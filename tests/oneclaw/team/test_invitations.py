@@ -59,6 +59,15 @@ def test_a_link_without_an_address_asks_for_it_and_takes_over_no_account(owner, 
     assert User.objects.filter(email="grace@example.org").exists()
 
 
+def test_who_has_an_account_by_now_is_led_to_the_sign_in(owner):
+    link = invite(owner)
+    User.objects.create_user("Grace@example.org", PASSWORD)
+    for answer in (Client().get(link), Client().post(link, NEW)):
+        assert answer.status_code == 410
+        assert "Sign in instead." in answer.content.decode()
+    assert Invitation.objects.pending().exists()
+
+
 def test_revoked_renewed_and_expired_links_open_nothing(owner):
     link = invite(owner)
     invitation = Invitation.objects.get()
@@ -110,6 +119,20 @@ def test_many_people_are_invited_or_nobody(owner, ada):
         ("a@example.org", "billing", ["Research"]),
         ("b@example.org", "", []),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("email,role\ra@example.org,wizard\rb@example.org\r", "Line 2: “wizard”"),
+        (f"a@example.org,{'x' * 131_073}", "too long"),
+    ],
+    ids=["old line ends", "a huge cell"],
+)
+def test_a_file_that_is_hard_to_read_is_refused_in_a_sentence(owner, text, said):
+    file = SimpleUploadedFile("people.csv", text.encode())
+    refused = owner.post("/team/invitations/many", {"many-file": file, "many-days": "7"})
+    assert (refused.status_code, said in refused.content.decode()) == (422, True)
 
 
 def test_a_person_without_the_right_sees_and_changes_nothing(client, ada, admin_person):

@@ -56,7 +56,8 @@ def test_a_person_sees_what_their_own_calls_and_their_memory_have_cost(client, a
     # The first hours of July by her clock are July's.
     assert "14.01 US dollars" in text_of(client.get("/settings/usage/?month=2026-07"))
     assert "No model was asked in this month." in text_of(client.get("/settings/usage/?month=2026-05"))
-    assert client.get("/settings/usage/?month=never").status_code == 404
+    for month in ("never", "9999-12", "0001-01"):
+        assert client.get(f"/settings/usage/?month={month}").status_code == 404
 
 
 def test_only_those_who_may_see_everybodys_usage_find_its_page(client, ada, biller, spent):
@@ -77,12 +78,27 @@ def test_the_page_of_the_team_adds_up_by_person_group_space_purpose_and_model(cl
     found = {str(title): [(row.name, row.sums.calls) for row in rows] for title, rows in response.context["tables"]}
     assert found["By person"] == [("ada@example.org", 4), ("stranger@example.org", 1)]
     assert found["By group"] == [("Research", 4)]
-    assert found["By space"] == [("No space", 4), (str(Space.objects.own_of(ada).name), 1)]
+    assert found["By space"] == [("No space", 4), ("Private memory", 1)]
     assert found["By purpose"] == [("Answers", 4), ("Notes of conversations", 1)]
     assert dict(found["By model"])["claude-large"] == 2
     page = text_of(response)
     assert page.partition("usage__chart")[2].count("<rect") == 30
     assert "of 5 tokens" in page
+
+
+def test_the_names_of_private_agents_are_theirs_alone_and_those_of_teams_are_shown(client, biller, ada, spent):
+    agent = Space.objects.create(owner=ada, kind=Space.Kind.AGENT, name="Zyzzyva therapist")
+    team = Space.objects.create(owner=ada, kind=Space.Kind.TEAM, name="Labs")
+    for space in (agent, team):
+        at = dt.datetime.fromisoformat("2026-06-10T10:00Z")
+        Spend.objects.create(user=ada, space=space, purpose="notes", model="m", input_tokens=7, at=at)
+    client.force_login(biller)
+    response = client.get(f"/team/usage/?month={JUNE}")
+    (rows,) = [rows for title, rows in response.context["tables"] if title == "By space"]
+    assert {row.name: row.sums.calls for row in rows} == {"No space": 4, "Private memory": 2, "Labs": 1}
+    file = client.get(f"/team/usage.csv?month={JUNE}").content.decode()
+    assert {line["space"] for line in csv.DictReader(file.splitlines())} == {"", "private", "Labs"}
+    assert "Zyzzyva" not in file + response.content.decode()
 
 
 def test_the_file_has_every_line_and_no_formulas(client, biller, spent):
@@ -102,4 +118,4 @@ def test_a_program_reads_what_its_person_has_spent(adas, strangers, spent):
     assert [day["day"] for day in told["days"]] == ["2026-06-10", "2026-06-11"]
     assert {row["name"] for row in told["purposes"]} == {"answer", "notes"}
     assert {row["name"] for row in strangers.get("/usage", month=JUNE).json()["models"]} == {"=cmd()"}
-    assert adas.get("/usage", month="June").status_code == 422
+    assert [adas.get("/usage", month=month).status_code for month in ("June", "9999-12")] == [422, 422]
