@@ -91,7 +91,11 @@ API = {
 }
 # Ids under other names: of the second kind of links, of a question instead of an answer, and of the groups of a
 # space.
-OTHER_IDS = {"unlink": {"link_id": "linked_id"}, "message_edit": {"message_id": "question"}}
+OTHER_IDS = {
+    "unlink": {"link_id": "linked_id"},
+    "message_edit": {"message_id": "question"},
+    "remove_group": {"group_id": "held_id"},
+}
 # What an operation needs before it looks for a row.
 BODIES = {
     "change_round": {"summary": "x"},
