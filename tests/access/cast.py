@@ -88,7 +88,7 @@ def make_cast() -> Cast:
         "space_id": cast.space.pk,
         "member_id": cast.space.members.get(user=cast.people["reader"]).pk,
         "held_id": held.pk,
-        "group_id": held.pk,
+        "group_id": group.pk,
     }
     was = SpaceMember.objects.create(space=cast.space, user=cast.people["former"], role="editor")
     was.delete()

@@ -91,7 +91,11 @@ API = {
 }
 # Ids under other names: of the second kind of links, of a question instead of an answer, and of the groups of a
 # space.
-OTHER_IDS = {"unlink": {"link_id": "linked_id"}, "message_edit": {"message_id": "question"}}
+OTHER_IDS = {
+    "unlink": {"link_id": "linked_id"},
+    "message_edit": {"message_id": "question"},
+    "remove_group": {"group_id": "held_id"},
+}
 # What an operation needs before it looks for a row.
 BODIES = {
     "change_round": {"summary": "x"},
@@ -103,7 +107,7 @@ BODIES = {
 }
 QUERIES = {"sharing_preview": "?space=1"}
 # Pages about the own sign-in, which take no id of anybody's rows; and the administration, which has its own test.
-APART = ("admin", "account", "mfa", "sso", "socialaccount")
+APART = ("admin", "account", "mfa", "sso", "saml", "socialaccount")
 # What others than those of the rule read on a page: names for those who keep groups or read the audit log, and
 # what the author has shared by a link.
 MORE_WORDS = {

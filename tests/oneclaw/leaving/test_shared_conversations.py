@@ -5,7 +5,11 @@ import uuid
 import pytest
 
 from chat.conversations import transcript
+from chat.conversations.shared import share
+from chat.library import search
 from chat.models import ChatSession, Message
+from chat.transfer import link_copies
+from chat.transfer import share as links
 from oneclaw import invariants
 from oneclaw.leaving import offboard
 from oneclaw.models import Offboarding, SpaceMember
@@ -59,3 +63,31 @@ def test_an_owner_gets_it_who_can_sign_in(cast, ada, admin_person):
     cast.olga.save()
     delete_account(ada)
     assert ChatSession.objects.get().owner == cast.ed
+
+
+def test_nothing_of_their_memory_from_before_it_was_shared_is_left_in_it(cast, ada, admin_person):
+    answer = cast.session.messages.get(seq=2)
+    card = {"state": "done", "summary": "SECRET", "lines": ["SECRET"], "result": "SECRET", "fields": {"text": "SECRET"}}
+    Message.objects.filter(pk=answer.pk).update(
+        html="<p>SECRET</p>",
+        meta={"cards": {"a": card}, "answer_lines": ["SECRET"], "sources": {"m1": {"text": "SECRET"}}},
+    )
+    delete_account(ada)
+    session = ChatSession.objects.get()
+    share.unshare(session.owner, session)
+    kept = session.messages.get(seq=2)
+    assert "SECRET" not in f"{kept.content} {kept.meta} {kept.html}"
+    assert kept.meta["cards"]["a"]["state"] == "done"
+    page = signed_in(session.owner).get(f"/c/{session.pk}").content.decode()
+    assert "park" in page
+    assert "SECRET" not in page
+
+
+def test_its_new_owner_finds_its_words_and_copies_name_nobody_who_has_left(cast, ada, admin_person):
+    link, _ = links.share(cast.ada, cast.session, "week")
+    copied = link_copies.copy_link(cast.rita, link)
+    assert copied.copied_from["name"] == str(ada)
+    delete_account(ada)
+    assert [hit.message.seq for hit in search.messages(cast.olga, "park")]
+    copied.refresh_from_db()
+    assert copied.copied_from["name"] == "Former member"
