@@ -14,6 +14,7 @@ from django.apps import apps
 from django.test import Client
 from django.urls import URLResolver, get_resolver
 
+from oneclaw.models import AuditEvent
 from oneclaw.urls import api
 from tests.access import table
 from tests.access.cast import PEOPLE, Cast, gone_ids, make_cast
@@ -125,7 +126,7 @@ def test_every_address_is_for_those_whom_the_table_names(cast, kind):
     asking, wrong = Asking(cast), []
     rules = table.by_name({"get": table.GET, "post": table.POST, "api": table.API}[kind])
     found = operations() if kind == "api" else [each for each in pages() if each.method == kind]
-    before = fingerprint()
+    before, events = fingerprint(), AuditEvent.objects.count()
     for address in found:
         if address.name in rules:
             wrong += list(unlike(asking, address, rules[address.name]))
@@ -136,8 +137,12 @@ def test_every_address_is_for_those_whom_the_table_names(cast, kind):
     assert set(rules) <= {each.name for each in found}
     if kind == "api":
         # Whoever may not has changed nothing; everybody may make a space. Pages make more rows for those who may.
-        after, made = fingerprint(), {"Space", "SpaceMember"}
+        # Exports are recorded, of those alone who may.
+        after, made = fingerprint(), {"Space", "SpaceMember", "AuditEvent", "AuditLink"}
         assert {name for name in after if after[name] != before[name]} <= made
+        who = {cast.people[name].pk for name in table.SEES}
+        recorded = set(AuditEvent.objects.order_by("pk").values_list("kind", "actor")[events:])
+        assert recorded == {("export", each) for each in who}
 
 
 def unlike(asking, address, rule):

@@ -35,7 +35,7 @@ def test_the_dry_run_says_what_goes_and_the_deletion_removes_just_that(team, ada
     write.apply(team, "MEMORY.md", Append("- Oil every Friday\n- Valve 3 leaks\n"), Author(Source.PAGE, ada))
     own = write.apply(Space.objects.own_of(ada), "MEMORY.md", Append("- mine\n"), Author(Source.PAGE, ada))
     private, shared = talked_in(team, stranger), talked_in(team, ada, is_shared=True)
-    share(shared, "week")
+    share(ada, shared, "week")
     assert (folder_of(team) / "MEMORY.md").exists()
 
     plan = deletion.plan(team)

@@ -66,7 +66,7 @@ def test_a_conversation_is_its_authors_until_it_is_shared_or_has_a_link(team, ad
     session = talked(ada, team)
     assert named(session) == {ada.email: ["Started the conversation"]}
     ChatSession.objects.filter(pk=session.pk).update(shared_at=session.active_at)
-    share(session, "week")
+    share(session.owner, session, "week")
     session.refresh_from_db()
     assert named(session) == {
         ada.email: ["Started the conversation", "Owner of “Engine room”"],

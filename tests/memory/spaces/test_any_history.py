@@ -28,7 +28,7 @@ from oneclaw.models import Space
 from tests.memory.spaces.world import World, words_in
 
 # Steps of one history and of a longer one, and after how many of them everything is compared.
-STEPS, LONGER_STEPS, COMPARED_EVERY = 50, 120, 5
+STEPS, LONGER_STEPS, COMPARED_EVERY = 60, 120, 6
 # Every sentence has these words, so that a question that names no word finds each of them.
 ASKED = "Who is called the person of the day?"
 # Pages and operations that ask for nothing, for a conversation, for a space, and for a document.
@@ -228,7 +228,7 @@ def seeds():
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", seeds())
 def test_nothing_does_in_longer_histories(seed, db, model, settings):
     settings.CONTRADICTIONS = False
