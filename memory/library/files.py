@@ -60,6 +60,7 @@ def add(space: Space, user: User, name: str, data: bytes) -> FileVersion:
         logger.exception("A file of a library could not be stored.")
         raise not_stored_error(name) from None
     except Exception:
+        # Whatever it is that keeps the row from being stored: it is raised, and bytes without a row are not kept.
         if is_written:
             storage.remove(space.pk, str(version.pk))
         raise

@@ -29,6 +29,11 @@ def is_closed() -> bool:
     return runtime_settings.value("curation") == "closed"
 
 
+def is_open_for(admin: User, space: Space) -> bool:
+    """Return whether `admin` may open the memory of `space` now, and delete from it."""
+    return not is_of_others(admin, space) or not (is_closed() or needs_reason(admin, space))
+
+
 def needs_reason(admin: User, space: Space) -> bool:
     """Return whether `admin` must give a reason before the memory of `space` opens."""
     if runtime_settings.value("curation") != "reason":

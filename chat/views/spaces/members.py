@@ -1,36 +1,37 @@
 """The members of a space: who they are, and what owners change."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Case, Count, IntegerField, Value, When
+from django.db.models import Case, Count, IntegerField, Q, Value, When
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils.html import format_html_join
-from django.utils.safestring import SafeString
+from django.utils.formats import date_format
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from chat.views.spaces.frame import own_role, owned_space, tab_page
-from oneclaw.models import Group, Space, SpaceMember
+from oneclaw.models import Group, Space, SpaceMember, SpaceRole, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.spaces import lifecycle, members
 from oneclaw.text import StrOrPromise
+from oneclaw.web.filled_rows import RowTemplate
 
 # Members of one page.
 PAGE_MEMBERS = 50
-# Members to whom a page offers to hand the space over.
-OFFERED_MAX_MEMBERS = 200
+MEMBER = RowTemplate("chat/spaces/_member.html", ("space", "id", "name", "email", "day"))
 ROLE_LABELS: dict[str, StrOrPromise] = {
     SpaceMember.Role.OWNER: gettext_lazy("Owner"),
     SpaceMember.Role.EDITOR: gettext_lazy("Editor"),
     SpaceMember.Role.READER: gettext_lazy("Reader"),
 }
-# The columns of the names of members.
-NAMES = ("space_id", "user__first_name", "user__last_name", "user__email")
+# The columns of a row, and of the name of its person.
+COLUMNS = ("role", "since", "user_id", "space_id", "user__first_name", "user__last_name", "user__email")
 # Owners first.
 RANK = Case(
     *(When(role=role, then=Value(rank)) for rank, role in enumerate(SpaceMember.Role.values)),
@@ -48,29 +49,56 @@ def shown(request: SignedInRequest, space_id: int, refusal: str = "") -> HttpRes
     """Show the members and groups, and why a change was refused."""
     held = own_role(request.user, space_id)
     space = held.space
-    found = space.members.select_related("user").order_by(RANK, "user__first_name", "user__email")
-    page = Paginator(found.only("role", "since", "user_id", *NAMES), PAGE_MEMBERS).get_page(request.GET.get("page"))
-    options = {role: role_options(role) for role in ROLE_LABELS}
+    counted = space.members.aggregate(all=Count("pk"), own=Count("pk", filter=Q(user=request.user)))
+    found = space.members.select_related("user").only(*COLUMNS).order_by(RANK, "user__first_name", "user__email")
+    page = CountedPaginator(found, counted["all"]).get_page(request.GET.get("page"))
     groups = space.groups.select_related("group").annotate(people=Count("group__members")).order_by("group__name")
     context: dict[str, Any] = {
         "page": page,
-        "rows": [(member, ROLE_LABELS[member.role], options[member.role]) for member in page],
+        "rows": rows_html(page, held, request.user),
         "groups": groups,
         "roles": ROLE_LABELS.items(),
-        "is_member": space.members.filter(user=request.user).exists(),
+        "is_member": bool(counted["own"]),
+        "has_others": counted["all"] > counted["own"],
         "refusal": refusal,
         "typed": request.POST.get("email", "") if refusal else "",
     }
     if held.role == SpaceMember.Role.OWNER:
-        context["others"] = found.exclude(user=request.user).only(*NAMES)[:OFFERED_MAX_MEMBERS]
         context["offered_groups"] = Group.objects.exclude(spaces__space=space)
     return tab_page(request, held, "members", "chat/spaces/members.html", context, status=422 if refusal else 200)
 
 
-def role_options(chosen: str) -> SafeString:
-    """Return the options of a field for roles, `chosen` selected."""
-    rows = ((role, " selected" if role == chosen else "", label) for role, label in ROLE_LABELS.items())
-    return format_html_join("", '<option value="{}"{}>{}</option>', rows)
+class CountedPaginator(Paginator):
+    """The pages of members whose number is known, so that it is not counted again."""
+
+    def __init__(self, rows: Any, count: int) -> None:
+        super().__init__(rows, PAGE_MEMBERS)
+        self.count = count
+
+
+def rows_html(members: Iterable[SpaceMember], held: SpaceRole, user: User) -> SafeString:
+    """Return the rows of `members` as `user` sees them, whose role in the space is `held`."""
+    is_owner = held.role == SpaceMember.Role.OWNER
+    roles = tuple((role, str(label)) for role, label in ROLE_LABELS.items())
+    # Many have joined on one day.
+    shown_day = cache(lambda day: date_format(day, "SHORT_DATE_FORMAT"))
+    rows = [
+        MEMBER.filled(
+            {
+                "space": str(member.space_id),
+                "id": str(member.pk),
+                "name": str(member.user),
+                "email": member.user.email if member.user.first_name else "",
+                "day": shown_day(user.day(member.since)),
+            },
+            role=member.role,
+            roles=roles,
+            is_owner=is_owner,
+            is_you=member.user_id == user.pk,
+        )
+        for member in members
+    ]
+    return mark_safe("".join(rows))  # noqa: S308 - rows of a template
 
 
 @require_POST
@@ -109,14 +137,6 @@ def leave(request: SignedInRequest, space_id: int) -> HttpResponse:
     """Take the person's own role away."""
     space = own_role(request.user, space_id).space
     return changed(request, space, lambda: members.leave(space, request.user))
-
-
-@require_POST
-def hand_over(request: SignedInRequest, space_id: int) -> HttpResponse:
-    """Make the member `to` the owner in the person's place."""
-    space = owned_space(request.user, space_id)
-    member = get_object_or_404(space.members, pk=number(request.POST.get("to", "")))
-    return changed(request, space, lambda: members.hand_over(space, request.user, member))
 
 
 def changed(request: SignedInRequest, space: Space, act: Callable[[], object]) -> HttpResponse:
