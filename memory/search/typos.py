@@ -8,8 +8,8 @@ from memory.models import FileChunk, MemoryChunk
 from oneclaw.models import Space
 
 WORD = re.compile(r"[^\W\d_]{4,}")
-# The newest chunks whose words are known, those of memory before those of files, and the similarity (difflib) from which
-# a word is taken for a misspelled one: two neighbouring letters exchanged in a word of six letters give 0.83.
+# The newest chunks whose words are known, those of memory before those of files, and the similarity (difflib) from
+# which a word is taken for a misspelled one: two neighbouring letters exchanged in a word of six letters give 0.83.
 READ_MAX_CHUNKS, SIMILAR_MIN_RATIO = 5_000, 0.8
 
 

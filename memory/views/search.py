@@ -20,7 +20,7 @@ from memory.library.search import FilePassage, search_files
 from memory.models import MemoryDocument
 from memory.notes.coverage import DAILY_LOG_PATH
 from memory.policy import switches
-from memory.policy.access import Sources
+from memory.policy.access import HAS_FILES, Sources
 from memory.policy.paths import CURATED
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN, Passage
@@ -117,7 +117,9 @@ def search_results(user: User, query: str, filters: Filters) -> list[ShownPassag
     if filters.kind != "documents":
         found += in_memory(user, query, spaces, wanted)
     if filters.kind in ("", "documents"):
-        found += search_files(spaces, query, user, wanted)
+        # Without files, the question is not embedded for them.
+        with_files = Space.objects.filter(HAS_FILES, pk__in=[space.pk for space in spaces])
+        found += search_files(with_files, query, user, wanted)
     words = words_of(query)
     shown = curated_first([each for each in found if filters.includes(each)])[:RESULTS_SHOWN]
     names = shared_names([each for each in shown if isinstance(each, Passage)])
