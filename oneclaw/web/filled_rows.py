@@ -10,9 +10,9 @@ import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from html import escape
 
 from django.template.loader import render_to_string
-from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 
@@ -34,7 +34,8 @@ class RowTemplate:
         empty = tuple(name for name in self.names if not texts[name])
         parts = rendered_parts(self, empty, tuple(kind.items()), get_language())
         # Every other part is the name of a slot.
-        html = "".join(escape(texts[part]) if number % 2 else part for number, part in enumerate(parts))
+        escaped = {name: escape(texts[name]) for name in self.names}
+        html = "".join(escaped[part] if number % 2 else part for number, part in enumerate(parts))
         return mark_safe(html)  # noqa: S308 - of templates, and texts that are escaped
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Case, Count, IntegerField, Q, Value, When
+from django.db.models import Count, F, FilteredRelation, Q, QuerySet, Value
+from django.db.models.functions import StrIndex
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.formats import date_format
@@ -23,7 +24,7 @@ from oneclaw.text import StrOrPromise
 from oneclaw.web.filled_rows import RowTemplate
 
 # Members of one page.
-PAGE_MEMBERS = 50
+PAGE_MEMBERS = 30
 MEMBER = RowTemplate("chat/spaces/_member.html", ("space", "id", "name", "email", "day"))
 ROLE_LABELS: dict[str, StrOrPromise] = {
     SpaceMember.Role.OWNER: gettext_lazy("Owner"),
@@ -32,11 +33,8 @@ ROLE_LABELS: dict[str, StrOrPromise] = {
 }
 # The columns of a row, and of the name of its person.
 COLUMNS = ("role", "since", "user_id", "space_id", "user__first_name", "user__last_name", "user__email")
-# Owners first.
-RANK = Case(
-    *(When(role=role, then=Value(rank)) for rank, role in enumerate(SpaceMember.Role.values)),
-    output_field=IntegerField(),
-)
+# Owners first: the position of the role among all. A Case costs more than the statement.
+RANK = StrIndex(Value(" ".join(SpaceMember.Role.values)), "role")
 
 
 @require_GET
@@ -52,20 +50,29 @@ def shown(request: SignedInRequest, space_id: int, refusal: str = "") -> HttpRes
     counted = space.members.aggregate(all=Count("pk"), own=Count("pk", filter=Q(user=request.user)))
     found = space.members.select_related("user").only(*COLUMNS).order_by(RANK, "user__first_name", "user__email")
     page = CountedPaginator(found, counted["all"]).get_page(request.GET.get("page"))
-    groups = space.groups.select_related("group").annotate(people=Count("group__members")).order_by("group__name")
+    is_owner = held.role == SpaceMember.Role.OWNER
     context: dict[str, Any] = {
         "page": page,
         "rows": rows_html(page, held, request.user),
-        "groups": groups,
         "roles": ROLE_LABELS.items(),
         "is_member": bool(counted["own"]),
         "has_others": counted["all"] > counted["own"],
         "refusal": refusal,
         "typed": request.POST.get("email", "") if refusal else "",
     }
-    if held.role == SpaceMember.Role.OWNER:
-        context["offered_groups"] = Group.objects.exclude(spaces__space=space)
+    groups = list(groups_of(space, with_others=is_owner))
+    context["groups"] = [group for group in groups if group.held_id]
+    context["offered_groups"] = [group for group in groups if not group.held_id]
     return tab_page(request, held, "members", "chat/spaces/members.html", context, status=422 if refusal else 200)
+
+
+def groups_of(space: Space, *, with_others: bool) -> QuerySet[Any]:
+    """Return the groups that are members of `space`, by name, each with its number of people; `with_others` also those
+    that are not, whose `held_id` is None. One query."""
+    groups = Group.objects.alias(held=FilteredRelation("spaces", condition=Q(spaces__space=space)))
+    if not with_others:
+        groups = groups.filter(held__isnull=False)
+    return groups.annotate(held_id=F("held__pk"), role=F("held__role"), people=Count("members")).order_by("name")
 
 
 class CountedPaginator(Paginator):

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from django.db.models import Count
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
-from django.utils.formats import date_format
+from django.utils import dateformat
+from django.utils.formats import get_format
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
@@ -64,14 +65,14 @@ def space(request: SignedInRequest, space_id: int) -> HttpResponse:
 
 def rows_html(sessions: Iterable[ChatSession], user: User) -> SafeString:
     """Return the rows of `sessions`, whose times `user` sees by their own clock."""
-    only_you = _("Only you")
+    only_you, written = _("Only you"), get_format("SHORT_DATETIME_FORMAT")
     rows = [
         SESSION.filled(
             {
                 "id": str(session.pk),
                 "name": session.name,
                 "whose": str(session.owner) if session.shared_at else only_you,
-                "active": date_format(user.local(session.active_at), "SHORT_DATETIME_FORMAT"),
+                "active": dateformat.format(user.local(session.active_at), written),
             }
         )
         for session in sessions

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from memory.index.documents import index_document
 from memory.library import files as library
 from memory.library import reading
 from memory.models import FileVersion
@@ -65,7 +66,7 @@ def test_the_dialog_finds_names_and_lines_of_what_the_person_sees(put, client, s
 
 
 def test_the_search_page_finds_documents_beside_memory_and_alone(put, client, space, team, strangers_space, append):
-    append(space, "- Ada stores jasmine tea in the kitchen.")
+    index_document(append(space, "- Ada stores jasmine tea in the kitchen.").document_id)
     plan = put("plan.pdf", PLAN)
     put("stores.md", b"Jasmine tea is stored at the harbour.\n", team)
     put("secret.md", b"Jasmine tea is stored in a secret place.", strangers_space)
