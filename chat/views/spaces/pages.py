@@ -1,6 +1,8 @@
 """The list of a person's spaces, and the conversations of one."""
 
-from collections.abc import Iterable
+import datetime as dt
+from collections.abc import Callable, Iterable
+from functools import cache
 
 from django.db.models import Count
 from django.http import Http404, HttpResponse
@@ -65,19 +67,28 @@ def space(request: SignedInRequest, space_id: int) -> HttpResponse:
 
 def rows_html(sessions: Iterable[ChatSession], user: User) -> SafeString:
     """Return the rows of `sessions`, whose times `user` sees by their own clock."""
-    only_you, written = _("Only you"), get_format("SHORT_DATETIME_FORMAT")
+    only_you, moment_of = _("Only you"), short_moments()
     rows = [
         SESSION.filled(
             {
                 "id": str(session.pk),
                 "name": session.name,
                 "whose": str(session.owner) if session.shared_at else only_you,
-                "active": dateformat.format(user.local(session.active_at), written),
+                "active": moment_of(user.local(session.active_at)),
             }
         )
         for session in sessions
     ]
     return mark_safe("".join(rows))  # noqa: S308 - rows of a template
+
+
+def short_moments() -> Callable[[dt.datetime], str]:
+    """Return a function that writes local times in the SHORT_DATETIME_FORMAT of the active language, which ends with
+    the TIME_FORMAT. What stands before it is the same for all times of a day, and made once."""
+    time_format = get_format("TIME_FORMAT")
+    of_day = get_format("SHORT_DATETIME_FORMAT").removesuffix(time_format)
+    before = cache(lambda day: dateformat.format(day, of_day))
+    return lambda local: before(local.date()) + dateformat.format(local, time_format)
 
 
 @require_GET

@@ -1,14 +1,19 @@
 """The pages of spaces: what members see, what owners change, and that others find nothing."""
 
+import datetime as dt
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone, translation
+from django.utils.formats import date_format
 
 from chat.library import spaces
 from chat.models import ChatSession
 from chat.views.spaces import handing_over
 from chat.views.spaces.members import PAGE_MEMBERS
+from chat.views.spaces.pages import short_moments
 from oneclaw.models import Group, Space, User
 from oneclaw.spaces import lifecycle, members
 from tests.conversations import send, settle
@@ -179,6 +184,13 @@ def test_the_list_of_conversations_goes_on_page_by_page(client, team, ada, monke
     assert ["Talk 0" in page.content.decode() for page in (first, second)] == [False, True]
     assert not second.context["next"]
     assert client.get(f"/spaces/{team.pk}/?after=x").status_code == 404
+
+
+def test_times_are_written_in_each_language_as_django_writes_them(settings):
+    local = timezone.localtime(dt.datetime(2026, 11, 3, 7, 5, tzinfo=dt.UTC))
+    for language, _ in settings.LANGUAGES:
+        with translation.override(language):
+            assert short_moments()(local) == date_format(local, "SHORT_DATETIME_FORMAT")
 
 
 def test_a_conversation_is_moved_into_a_space_and_back_and_stays_private(client, team, ada, stranger):
