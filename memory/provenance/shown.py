@@ -30,7 +30,7 @@ from memory.models import (
 )
 from memory.notes.coverage import DAILY_LOG_PATH
 from memory.overview.entries import entries_of
-from memory.policy.access import readable_transcripts, spaces_of
+from memory.policy.access import possible_spaces_of, readable_transcripts
 from memory.policy.addresses import documents_at, located
 from memory.policy.paths import CURATED, recent_path
 from memory.policy.same_words import MARKS, words_of
@@ -66,7 +66,7 @@ class ShownMemory:
 
 def shown_memories(used: Iterable[UsedMemory], session: ChatSession, user: User) -> list[ShownMemory]:
     """Return the memories `used` for an answer in `session`, which belongs to `user`, with their places."""
-    spaces = spaces_of(session)
+    spaces = possible_spaces_of(session)
     shown = [ShownMemory(each, readable(each.text)) for each in used]
     documents = documents_at(spaces, {each.memory.path for each in shown})
     _find_files([each for each in shown if each.memory.file_id], user)
