@@ -8,6 +8,7 @@ it: the head of the conversation (system text and tools), and what is recalled f
 import resource
 import statistics
 import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 MEMORY_LINES, RUNS = 300, 30
@@ -44,28 +45,43 @@ def measure(count: int, pages: int) -> None:
     print(f"{count} files of {pages} pages: {chunks} chunks, indexed in {seconds:.0f} s")
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    taken: dict[str, list[float]] = {user.email: [] for user in people}
+    compared(people, "before searches")
+    before = resident_megabytes()
+    first = took(lambda: search_files([space], QUESTIONS[0], ada))
+    print(f"first search of the library: {first[0]:.0f} ms, {first[1]:.0f} ms of processor time")
+    later = [took(lambda at=at: search_files([space], QUESTIONS[at % len(QUESTIONS)], ada)) for at in range(RUNS)]
+    print("later ones: {:.0f} ms median, {:.0f} ms of processor time".format(*medians(later)))
+    print(f"memory of the process: {before} MB before the first search, {resident_megabytes()} MB at most")
+    compared(people, "after searches")
+
+
+def compared(people: Sequence[Any], when: str) -> None:
+    """Print what the first turns of `people` take, in turn: milliseconds, and those of processor time."""
+    taken: dict[str, list[tuple[float, float]]] = {user.email: [] for user in people}
     for at in range(RUNS + 3):
         for user in people:
-            milliseconds = first_turn(user)
+            measured = first_turn(user)
             # The first ones load the model of the vectors.
             if at >= 3:
-                taken[user.email].append(milliseconds)
+                taken[user.email].append(measured)
     for email, times in taken.items():
-        print(f"head and recall of {email}: {statistics.median(times):.1f} ms median, {max(times):.1f} at most")
-    before = resident_megabytes()
-    begun = time.perf_counter()
-    found = search_files([space], QUESTIONS[0], ada)
-    print(f"first search of the library: {1000 * (time.perf_counter() - begun):.0f} ms, {len(found)} passages")
-    times = []
-    for at in range(RUNS):
-        begun = time.perf_counter()
-        search_files([space], QUESTIONS[at % len(QUESTIONS)], ada)
-        times.append(1000 * (time.perf_counter() - begun))
-    print(f"later ones: {statistics.median(times):.0f} ms median, {max(times):.0f} at most")
-    print(f"memory of the process: {before} MB before the first search, {resident_megabytes()} MB at most")
-    times = [first_turn(ada) for _ in range(RUNS)]
-    print(f"head and recall of {ada.email} after searches: {statistics.median(times):.1f} ms median")
+        print(
+            "head and recall of {} {}: {:.1f} ms median, {:.1f} ms of processor time".format(
+                email, when, *medians(times)
+            )
+        )
+
+
+def took(act: Callable[[], object]) -> tuple[float, float]:
+    """Return the milliseconds that `act` takes, and those of this process's processor time."""
+    begun, worked = time.perf_counter(), time.process_time()
+    act()
+    return 1000 * (time.perf_counter() - begun), 1000 * (time.process_time() - worked)
+
+
+def medians(times: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the median of each of the two numbers."""
+    return statistics.median(each[0] for each in times), statistics.median(each[1] for each in times)
 
 
 def remember(user: Any) -> None:
@@ -80,8 +96,9 @@ def remember(user: Any) -> None:
     index_document(revision.document_id)
 
 
-def first_turn(user: Any) -> float:
-    """Return the milliseconds of what a first message of a new conversation asks of memory."""
+def first_turn(user: Any) -> tuple[float, float]:
+    """Return the milliseconds, and those of processor time, of what a first message of a new conversation asks of
+    memory."""
     import uuid
 
     from chat.context.heads import make_head
@@ -91,11 +108,13 @@ def first_turn(user: Any) -> float:
 
     session = ChatSession.objects.create(key=str(uuid.uuid4()), owner=user, agent=default_agent())
     message = Message.objects.create(session=session, seq=1, role="user", text="Was the visit of day 7 pleasant?")
-    begun = time.perf_counter()
-    with reading():
-        make_head(session)
-        message_context.message_items(session, message)
-    return 1000 * (time.perf_counter() - begun)
+
+    def asked() -> None:
+        with reading():
+            make_head(session)
+            message_context.message_items(session, message)
+
+    return took(asked)
 
 
 def resident_megabytes() -> int:

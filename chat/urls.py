@@ -25,6 +25,7 @@ from chat.views.schedules import actions as schedule_actions
 from chat.views.schedules import pages as schedule_pages
 from chat.views.shared import dialog as share_dialog
 from chat.views.spaces import changes as space_changes
+from chat.views.spaces import handing_over
 from chat.views.spaces import members as space_members
 from chat.views.spaces import moving as space_moving
 from chat.views.spaces import pages as space_pages
@@ -93,7 +94,7 @@ urlpatterns = [
     path("spaces/<int:space_id>/members/add", space_members.add_member, name="add_space_member"),
     path("spaces/<int:space_id>/members/<int:member_id>", space_members.change_member, name="space_member"),
     path("spaces/<int:space_id>/groups/<int:held_id>", space_members.change_group, name="space_group"),
-    path("spaces/<int:space_id>/hand-over", space_members.hand_over, name="hand_over_space"),
+    path("spaces/<int:space_id>/hand-over", handing_over.hand_over, name="hand_over_space"),
     path("spaces/<int:space_id>/leave", space_members.leave, name="leave_space"),
     path("c/<uuid:session_id>/space", space_moving.move, name="move_to_space"),
     path("c/<uuid:session_id>/viewers", space_moving.session_viewers, name="session_viewers"),

@@ -1,6 +1,6 @@
 """Let admins find and correct documents through the one write path, and view the other rows of memory."""
 
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin, messages
@@ -112,11 +112,15 @@ class StateFilter(admin.SimpleListFilter):
 
 
 class CuratedAdmin(admin.ModelAdmin):
-    """Rows that show what people wrote: they open as ONECLAW_CURATION says, and each look is recorded."""
+    """Rows that show what people wrote: they open, and are deleted, as ONECLAW_CURATION says, and each look and each
+    deletion is recorded."""
+
+    # The foreign key of a row to its document; "" of a row that is one.
+    document_field: ClassVar[str] = ""
 
     def document_of(self, row: Any) -> MemoryDocument:
         """Return the document that `row` shows."""
-        raise NotImplementedError
+        return cast(MemoryDocument, getattr(row, self.document_field) if self.document_field else row)
 
     @transaction.atomic
     def change_view(
@@ -124,23 +128,38 @@ class CuratedAdmin(admin.ModelAdmin):
     ) -> HttpResponse:
         """Show the row, or ask for a reason first. Raise Http404 when admins may not open it."""
         row = self.get_object(request, unquote(object_id))
-        if row is None or not self.has_view_permission(request, row):
-            return super().change_view(request, object_id, form_url, extra_context)
-        user, document = cast(User, request.user), self.document_of(row)
-        if curation.is_of_others(user, document.space):
-            if curation.is_closed():
-                raise Http404
-            if curation.needs_reason(user, document.space):
-                reason = request.POST.get("reason_to_look", "").strip()[: curation.REASON_MAX_CHARS]
-                if not reason:
-                    return self._ask(request, document)
-                curation.record_look(user, document, reason=reason)
-                return redirect(request.get_full_path())
-            if request.method == "GET":
+        if row is not None and self.has_view_permission(request, row):
+            user, document = cast(User, request.user), self.document_of(row)
+            if (asked := self._refused(request, document)) is not None:
+                return asked
+            if request.method == "GET" and curation.is_of_others(user, document.space):
                 curation.record_look(user, document)
         return super().change_view(request, object_id, form_url, extra_context)
 
-    def _ask(self, request: HttpRequest, document: MemoryDocument) -> HttpResponse:
+    @transaction.atomic
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Ask whether to delete the row, or for a reason first. Raise Http404 when admins may not open it."""
+        row = self.get_object(request, unquote(object_id))
+        if row is not None and self.has_delete_permission(request, row):
+            asked = self._refused(request, self.document_of(row))
+            if asked is not None:
+                return asked
+        return super().delete_view(request, object_id, extra_context)
+
+    def _refused(self, request: HttpRequest, document: MemoryDocument) -> HttpResponse | None:
+        """Return the page that asks for a reason, or the redirect after one was given; None when the document is open.
+        Raise Http404 when admins may not open it."""
+        user = cast(User, request.user)
+        if curation.is_open_for(user, document.space):
+            return None
+        if curation.is_closed():
+            raise Http404
+        reason = request.POST.get("reason_to_look", "").strip()[: curation.REASON_MAX_CHARS]
+        if reason:
+            curation.record_look(user, document, reason=reason)
+            return redirect(request.get_full_path())
         title = _("Why do you open this memory?")
         context = {**self.admin_site.each_context(request), "title": title, "document": document}
         return render(request, "admin/memory/reason.html", context)
@@ -182,9 +201,6 @@ class MemoryDocumentAdmin(CuratedAdmin, NoAddAdmin):
             messages.warning(request, sentence)
         return super().changelist_view(request, extra_context)
 
-    def document_of(self, row: MemoryDocument) -> MemoryDocument:
-        return row
-
     @admin.display(ordering="space__owner__email")
     def owner(self, document: MemoryDocument) -> str:
         return document.space.owner.email
@@ -215,6 +231,9 @@ class MemoryDocumentAdmin(CuratedAdmin, NoAddAdmin):
         record_change(request, obj, saved)
 
     def delete_model(self, request: HttpRequest, obj: MemoryDocument) -> None:
+        """Delete the document by a revision, and record it. Raise PermissionDenied for one that is not open."""
+        if not curation.is_open_for(cast(User, request.user), obj.space):
+            raise PermissionDenied
         if not obj.is_deleted:
             author = author_of(request, Reason("change.admin_deleted"))
             record_change(request, obj, write.apply(obj.space, obj.path, Delete(obj.version), author))
@@ -227,11 +246,14 @@ class MemoryDocumentAdmin(CuratedAdmin, NoAddAdmin):
                 messages.error(request, str(error))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Return only the documents `objs`: their revisions stay, so that the documents can be restored."""
+        """Return only the documents `objs`: their revisions stay, so that the documents can be restored. Those that the
+        admin may not open, or only after giving a reason, may not be deleted."""
         if not self.has_delete_permission(request):
             raise PermissionDenied
-        paths = [f"{document.path} of {document.space}" for document in objs]
-        return paths, {"documents": len(paths)}, set(), []
+        spaces = {document.space_id: document.space for document in objs}
+        is_open = {pk: curation.is_open_for(cast(User, request.user), space) for pk, space in spaces.items()}
+        rows = [(f"{document.path} of {document.space}", is_open[document.space_id]) for document in objs]
+        return [row for row, _ in rows], {"documents": len(rows)}, {row for row, may in rows if not may}, []
 
 
 def record_change(request: HttpRequest, document: MemoryDocument, revision: MemoryRevision | None) -> None:
@@ -248,6 +270,7 @@ def author_of(request: HttpRequest, reason: Reason) -> Author:
 
 @admin.register(MemoryRevision)
 class MemoryRevisionAdmin(CuratedAdmin, ReadOnlyAdmin):
+    document_field = "document"
     about = _(
         "Each row is one change of a file of memory: who made it, how, and why. It can be looked at, not changed."
     )
@@ -256,9 +279,6 @@ class MemoryRevisionAdmin(CuratedAdmin, ReadOnlyAdmin):
     list_select_related = ["document", "space", "author"]
     search_fields = ["document__path", "space__owner__email", "author__email", "reason"]
     ordering = ["-created_at"]
-
-    def document_of(self, row: MemoryRevision) -> MemoryDocument:
-        return row.document
 
 
 @admin.register(Flush)

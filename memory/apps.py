@@ -12,6 +12,7 @@ class MemoryConfig(AppConfig):
         from memory.extension import MEMORY
         from memory.forgetting import spaces
         from memory.transfer import account
+        from memory.views import palette
         from oneclaw import reasons
         from oneclaw.leaving import archive, parts
         from oneclaw.people import roles
@@ -19,6 +20,7 @@ class MemoryConfig(AppConfig):
 
         reasons.register(wordings.WORDINGS)
         extensions.register(MEMORY)
+        extensions.register(palette.DOCUMENTS)
         deletion.register(spaces.PART)
         parts.register(leaving.PART)
         archive.register(account.PART)

@@ -326,4 +326,6 @@ INVARIANTS = [
     Invariant("a file of a library is searched in one version", violations_by_query(library_checks.INDEXES)),
     Invariant("the newest read version of a file is searched", violations_by_query(library_checks.NEWEST_READ)),
     Invariant("a version of a file has its bytes", library_checks.find_missing_files),
+    Invariant("a removed file leaves no vectors", violations_by_query(library_checks.LEFT_VECTORS)),
+    Invariant("a removed file leaves no bytes", library_checks.find_left_files),
 ]

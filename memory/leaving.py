@@ -8,7 +8,15 @@ from chat.models import ChatSession
 from chat.transfer.leaving import digest
 from memory.forgetting import spaces
 from memory.library import storage
-from memory.models import Comparison, DocumentJob, Flush, MemoryDocument, TranscriptIndex
+from memory.models import (
+    Comparison,
+    DocumentJob,
+    FileVersion,
+    Flush,
+    LibraryFile,
+    MemoryDocument,
+    TranscriptIndex,
+)
 from memory.notes.flush import cover_imported
 from oneclaw.leaving.parts import Alive, PersonPart
 from oneclaw.leaving.references import Way, declare
@@ -42,14 +50,23 @@ def private_spaces(person: User) -> list[Space]:
 
 
 def counts(person: User) -> Mapping[str, int]:
-    """Return how many documents the private spaces of `person` have."""
-    return {"documents": MemoryDocument.objects.present().filter(space__in=private_spaces(person)).count()}
+    """Return how many documents and files of libraries the private spaces of `person` have."""
+    spaces = private_spaces(person)
+    return {
+        "documents": MemoryDocument.objects.present().filter(space__in=spaces).count(),
+        "library_files": LibraryFile.objects.filter(space__in=spaces).count(),
+    }
 
 
 def hashes(person: User) -> Mapping[str, str]:
-    """Return what identifies the documents that go."""
-    rows = MemoryDocument.objects.filter(space__in=private_spaces(person)).order_by("content_hash")
-    return {"documents": digest(rows.values_list("content_hash", flat=True))}
+    """Return what identifies the documents and files that go."""
+    spaces = private_spaces(person)
+    documents = MemoryDocument.objects.filter(space__in=spaces).order_by("content_hash")
+    versions = FileVersion.objects.filter(file__space__in=spaces).order_by("sha256")
+    return {
+        "documents": digest(documents.values_list("content_hash", flat=True)),
+        "library_files": digest(versions.values_list("sha256", flat=True)),
+    }
 
 
 def hand_over(person: User, receiver: User | None) -> None:

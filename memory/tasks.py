@@ -187,12 +187,14 @@ def read_library_file(version_id: str) -> None:
 
 @shared_task
 def prune_library(space_id: int) -> None:
+    # For hints that processes of the previous release send during an upgrade.
     library_vectors.prune(space_id)
 
 
 @shared_task
 def sweep_library() -> None:
     library_files.sweep()
+    library_vectors.prune_left()
     library_reading.rebuild()
     library_vectors.embed_pending()
 

@@ -218,6 +218,11 @@ WORDINGS: Mapping[str, Wording] = {
         "number",
     ),
     "space.goes.lines": ngettext_lazy("%(number)s line in them", "%(number)s lines in them", "number"),
+    "space.goes.library_files": ngettext_lazy(
+        "%(number)s file of its library, with all versions",
+        "%(number)s files of its library, with all versions",
+        "number",
+    ),
     "space.goes.suggestions": ngettext_lazy(
         "%(number)s text that waits for a yes", "%(number)s texts that wait for a yes", "number"
     ),

@@ -129,6 +129,11 @@ WORDINGS: Mapping[str, Wording] = {
         "%(number)s documents of memory are deleted, with their history",
         "number",
     ),
+    "leaving.library_files": ngettext_lazy(
+        "%(number)s file of the own library is deleted, with all versions",
+        "%(number)s files of the own library are deleted, with all versions",
+        "number",
+    ),
     "leaving.keys": ngettext_lazy("%(number)s API key is revoked", "%(number)s API keys are revoked", "number"),
     "leaving.sign_ins": ngettext_lazy("%(number)s device is signed out", "%(number)s devices are signed out", "number"),
     "leaving.spaces": ngettext_lazy(
@@ -153,6 +158,17 @@ WORDINGS: Mapping[str, Wording] = {
     "account_import.documents_refused": ngettext_lazy(
         "%(number)s document of memory could not be imported",
         "%(number)s documents of memory could not be imported",
+        "number",
+    ),
+    "account_import.library_files": ngettext_lazy(
+        "%(number)s file of the library was imported", "%(number)s files of the library were imported", "number"
+    ),
+    "account_import.library_files_known": ngettext_lazy(
+        "%(number)s file of the library was here already", "%(number)s files of the library were here already", "number"
+    ),
+    "account_import.library_files_refused": ngettext_lazy(
+        "%(number)s file of the library could not be imported",
+        "%(number)s files of the library could not be imported",
         "number",
     ),
     "account_import.bad": _("This is no archive of an account, or it is damaged."),

@@ -51,7 +51,8 @@ def pdf_pages(data: bytes, max_chars: int, seconds: float) -> Iterator[Line]:
         try:
             text = page.extract_text()
         except Exception:  # noqa: BLE001
-            # One broken page of many: pypdf raises whatever its bytes lead to.
+            # pypdf has no base class for them: the bytes of one broken page lead to any exception (KeyError,
+            # RecursionError, …), and the other pages can be read.
             text = ""
         yield {"page": number, "text": text.strip()[: max_chars + 1]}
 

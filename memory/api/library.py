@@ -19,6 +19,7 @@ from memory.library.search import FilePassage, search_files
 from memory.models import FileVersion, LibraryFile
 from memory.policy.access import may_write
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
+from oneclaw.audit.holds import HeldError
 from oneclaw.models import Space, User
 from oneclaw.web.api import PAGE_DEFAULT_ROWS, PAGE_MAX_ROWS, ApiError, KeyedRequest, responses
 from oneclaw.web.pagination import decode_cursor, encode_cursor
@@ -157,12 +158,15 @@ def library_file(request: KeyedRequest, file_id: int) -> LibraryFileOut:
     return LibraryFileOut.of(readable_file(request.auth, file_id))
 
 
-@router.delete("/library/files/{file_id}", response=responses({204: None}, 403, 404))
+@router.delete("/library/files/{file_id}", response=responses({204: None}, 403, 404, 409))
 def remove_library_file(request: KeyedRequest, file_id: int) -> Status[None]:
     """Remove a file with all its versions. It cannot be brought back."""
     file = readable_file(request.auth, file_id)
     writable_space(request.auth, file.space_id)
-    files.remove(file)
+    try:
+        files.remove(file, request.auth)
+    except HeldError as refusal:
+        raise ApiError(409, "held", refusal.sentence) from refusal
     return Status(204, None)
 
 

@@ -1,4 +1,5 @@
-"""What memory keeps of a shared space, and its removal with the space: documents with history, index and files."""
+"""What memory keeps of a shared space, and its removal with the space: documents with history, index and files, and the
+library."""
 
 import logging
 from collections.abc import Mapping
@@ -7,6 +8,7 @@ from django.db import transaction
 
 from memory.files import disk
 from memory.files.folders import folder_of
+from memory.library import storage
 from memory.models import MemoryDocument, Proposal
 from oneclaw.locks import hold
 from oneclaw.models import Space
@@ -16,19 +18,21 @@ logger = logging.getLogger(__name__)
 
 
 def counts(space: Space) -> Mapping[str, int]:
-    """Return how many documents, lines with text, and suggestions without an answer the space has."""
+    """Return how many documents, lines with text, files of the library, and suggestions without an answer the space
+    has."""
     contents = space.documents.present().values_list("content", flat=True).order_by("pk")
     sizes = [sum(bool(line.strip()) for line in text.split("\n")) for text in contents.iterator(chunk_size=200)]
     return {
         "documents": len(sizes),
         "lines": sum(sizes),
+        "library_files": space.library_files.count(),
         "suggestions": space.suggestions.waiting().count(),
         "proposals": Proposal.objects.filter(space=space).count(),
     }
 
 
 def remove(space: Space) -> None:
-    """Delete the documents of the space, and its folder once the transaction is committed."""
+    """Delete the documents of the space, and its folders once the transaction is committed."""
     # Nothing writes them any more, and what is being written to a file is finished first.
     list(space.documents.select_for_update().order_by("pk").values_list("pk"))
     for document_id in (
@@ -38,13 +42,19 @@ def remove(space: Space) -> None:
     space.documents.all().delete()
     folder = folder_of(space)
 
-    def remove_folder() -> None:
+    space_id = space.pk
+
+    def remove_folders() -> None:
         try:
             disk.remove_all(folder)
         except OSError:
             logger.exception("The folder %s of a deleted space could not be removed: delete it.", folder)
+        try:
+            storage.remove_folder(space_id)
+        except OSError:
+            logger.exception("The library of the deleted space %s could not be removed now; it is swept.", space_id)
 
-    transaction.on_commit(remove_folder)
+    transaction.on_commit(remove_folders)
 
 
 PART = SpacePart("memory", counts, remove)

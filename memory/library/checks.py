@@ -1,9 +1,11 @@
-"""Check what must hold of libraries: a version has its file on the disk, and what is searched is one read version."""
+"""Check what must hold of libraries: a version has its file on the disk, what is searched is one read version, and of
+removed files nothing is left."""
 
 from collections.abc import Iterator
 
-from memory.library import storage
+from memory.library import files, storage
 from memory.models import FileVersion
+from oneclaw.invariants import grace_seconds
 
 INDEXES = """
     SELECT format('file %%s of space %%s has an index of space %%s with %%s units, and %%s chunks',
@@ -43,6 +45,22 @@ NEWEST_READ = """
     SELECT format('file %%s has no version', id) FROM memory_libraryfile file
     WHERE NOT EXISTS (SELECT FROM memory_fileversion version WHERE version.file_id = file.id)
 """
+
+# The vectors of a text go in the transaction that removes the last chunk with it.
+LEFT_VECTORS = """
+    SELECT format('space %%s has %%s vectors of texts that no file has', vector.space_id, count(*))
+    FROM memory_filevector vector
+    WHERE NOT EXISTS (
+        SELECT FROM memory_filechunk chunk
+        WHERE chunk.space_id = vector.space_id AND chunk.text_key = vector.text_key)
+    GROUP BY vector.space_id
+"""
+
+
+def find_left_files() -> Iterator[str]:
+    """Yield a sentence for each stored file that has no row, and that the sweep should have removed."""
+    for space_id, name in files.rowless(files.ROWLESS_AGE_SECONDS + grace_seconds("library-sweep")):
+        yield f"the file {name} of space {space_id} has no version"
 
 
 def find_missing_files() -> Iterator[str]:

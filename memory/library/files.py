@@ -15,10 +15,12 @@ from django.utils.translation import gettext as _
 
 from chat.attachments.examine import FileRefusedError, kind_of
 from chat.attachments.store import clean_name, not_stored_error
-from memory.library import storage
-from memory.models import FileVersion, LibraryFile
+from memory.library import storage, vectors
+from memory.models import FileVersion, LibraryFile, LineFeedback
+from oneclaw.audit import holds
+from oneclaw.audit.record import record
 from oneclaw.locks import hold
-from oneclaw.models import Space, User
+from oneclaw.models import AuditKind, Space, User
 from oneclaw.tasks import hint
 from oneclaw.text import file_size
 
@@ -26,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 # The age at which a stored file without a row is removed.
 ROWLESS_AGE_SECONDS = 3600.0
-READ_TASK, PRUNE_TASK = "memory.tasks.read_library_file", "memory.tasks.prune_library"
+READ_TASK = "memory.tasks.read_library_file"
 
 
 def add(space: Space, user: User, name: str, data: bytes) -> FileVersion:
@@ -37,7 +39,7 @@ def add(space: Space, user: User, name: str, data: bytes) -> FileVersion:
     """
     name = clean_name(name)
     _check(name, data)
-    version = FileVersion(owner=user, size=len(data), sha256=hashlib.sha256(data).hexdigest())
+    version = FileVersion(owner=user, size=len(data), sha256=hash_of(data))
     is_written = False
     try:
         with transaction.atomic():
@@ -60,36 +62,52 @@ def add(space: Space, user: User, name: str, data: bytes) -> FileVersion:
         logger.exception("A file of a library could not be stored.")
         raise not_stored_error(name) from None
     except Exception:
+        # Whatever it is that keeps the row from being stored: it is raised, and bytes without a row are not kept.
         if is_written:
             storage.remove(space.pk, str(version.pk))
         raise
     return version
 
 
-def remove(file: LibraryFile) -> None:
-    """Delete `file` with its versions, chunks and vectors. The caller has checked who may."""
-    space_id = file.space_id
+def hash_of(data: bytes) -> str:
+    """Return the hash by which a version is known."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def remove(file: LibraryFile, by: User) -> None:
+    """Delete `file` with its versions, chunks and vectors, and what people said about its lines. The caller has checked
+    that `by` may. Raise HeldError when a legal hold keeps it."""
+    space = file.space
+    holds.refuse_if_held(spaces=[space])
     with transaction.atomic():
-        hold(f"library {space_id}")
+        hold(f"library {space.pk}")
         ids = list(FileVersion.objects.filter(file=file).values_list("pk", flat=True))
-        # The database removes index and chunks with the file.
-        file.delete()
-        transaction.on_commit(lambda: _remove_stored(space_id, ids))
-        hint(PRUNE_TASK, space_id)
+        with vectors.without_unused(file):
+            record(AuditKind.DELETED, actor=by, space=space, of="library_file", file=file.pk)
+            # The database removes index and chunks with the file.
+            file.delete()
+        LineFeedback.objects.of_removed_lines(space).delete()
+        transaction.on_commit(lambda: _remove_stored(space.pk, ids))
 
 
 def sweep() -> int:
     """Remove stored files without a row, and return how many."""
+    left = rowless(ROWLESS_AGE_SECONDS)
+    for space_id, name in left:
+        storage.remove(space_id, name)
+    return len(left)
+
+
+def rowless(older_than: float) -> list[tuple[int, str]]:
+    """Return (space id, name) of the stored files without a row that were written more than so many seconds ago."""
     stored: dict[int, list[str]] = {}
-    for space_id, name in storage.stored_files(ROWLESS_AGE_SECONDS):
+    for space_id, name in storage.stored_files(older_than):
         stored.setdefault(space_id, []).append(name)
-    count = 0
+    left = []
     for space_id, names in stored.items():
         kept = {str(pk) for pk in FileVersion.objects.filter(file__space=space_id).values_list("pk", flat=True)}
-        for name in set(names) - kept:
-            storage.remove(space_id, name)
-            count += 1
-    return count
+        left += [(space_id, name) for name in sorted(set(names) - kept)]
+    return left
 
 
 def content_of(version: FileVersion) -> bytes | None:

@@ -15,7 +15,6 @@ from memory.library.extract import LibraryFileUnreadableError, read_file
 from memory.models import FileIndex, FileVersion, LibraryFile
 from memory.text.index_format import LAYOUT_VERSION
 from oneclaw.jobs import ClaimLostError
-from oneclaw.tasks import hint
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +77,17 @@ def _read(version: FileVersion) -> None:
 @transaction.atomic
 def _finish(version: FileVersion, kind: str, pages: int, content: indexing.FileContent, *, is_cut: bool) -> None:
     """Write what was read under the claim. A version that came later and was read sooner stays the one searched."""
+    if version.number == 1:
+        _write(version, kind, pages, content, is_cut=is_cut)
+        return
+    file = LibraryFile.objects.filter(pk=version.file_id).first()
+    if file is None:
+        raise ClaimLostError
+    with vectors.without_unused(file):
+        _write(version, kind, pages, content, is_cut=is_cut)
+
+
+def _write(version: FileVersion, kind: str, pages: int, content: indexing.FileContent, *, is_cut: bool) -> None:
     file = LibraryFile.objects.select_for_update(no_key=True).filter(pk=version.file_id).first()
     if file is None:
         raise ClaimLostError
@@ -94,8 +104,6 @@ def _finish(version: FileVersion, kind: str, pages: int, content: indexing.FileC
         indexing.write_pages(version, content)
         return
     indexing.write(version, file.space_id, content)
-    if version.number > 1:
-        hint(files.PRUNE_TASK, file.space_id)
 
 
 def rebuild(limit: int = REBUILD_FILES) -> int:
@@ -105,7 +113,7 @@ def rebuild(limit: int = REBUILD_FILES) -> int:
     for version in versions:
         texts = list(version.texts.order_by("number").values_list("text", flat=True))
         content = indexing.content_of(version, version.file.name, texts)
-        with transaction.atomic():
+        with transaction.atomic(), vectors.without_unused(version.file):
             held = FileIndex.objects.select_for_update(no_key=True).filter(file=version.file, version=version)
             if held.exists():
                 indexing.write(version, version.file.space_id, content)

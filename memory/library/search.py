@@ -1,20 +1,18 @@
 """Search the files of libraries: passages with file, page and lines."""
 
+import datetime as dt
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.urls import reverse
-from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from memory.models import LibraryFile
 from memory.policy.access import Sources
 from memory.search.manager import HybridSearchManager
 from memory.search.statements import OF_LIBRARIES
 from oneclaw.models import Space, User
-
-# What a search of a library reads: no transcripts, and no opinions about lines.
-NOTHING_ELSE = Sources()
 
 
 @dataclass(frozen=True)
@@ -28,6 +26,15 @@ class FilePassage:
     text: str
     heading: str
     score: float
+    # The day that its heading or the name of the file says.
+    day: dt.date | None = None
+
+    @property
+    def place(self) -> str:
+        """Return the name of the file, with its page, for a person."""
+        if not self.page:
+            return self.file.name
+        return _("%(name)s, page %(page)d") % {"name": self.file.name, "page": self.page}
 
     @property
     def address(self) -> str:
@@ -44,15 +51,16 @@ def page_address(file_id: int, page: int, first: int = 0, last: int = 0) -> str:
 def search_files(
     spaces: Iterable[Space], query: str, user: User, max_results: int | None = None, min_score: float | None = None
 ) -> list[FilePassage]:
-    """Return the passages of files of `spaces` for `query`, best first; none unless they have anything about it.
+    """Return the passages of files of `spaces` for `query`, best first; none unless they have anything about it. What
+    `user` has said about passages counts.
 
     The caller has checked that `user` may read the spaces.
     """
-    manager = HybridSearchManager(spaces, NOTHING_ELSE, OF_LIBRARIES, settings.LIBRARY_FLOOR)
-    found = manager.search(query, max_results, min_score, user.day() if user else timezone.now().date())
+    manager = HybridSearchManager(spaces, Sources(asked_by=user), OF_LIBRARIES, settings.LIBRARY_FLOOR)
+    found = manager.search(query, max_results, min_score, user.day())
     files = (
         LibraryFile.objects.visible_to(user)
-        .select_related("index__version")
+        .select_related("index__version", "space")
         .in_bulk({passage.document_id for passage in found})
     )
     return [
@@ -64,6 +72,7 @@ def search_files(
             passage.snippet,
             passage.heading,
             passage.score,
+            passage.day,
         )
         for passage in found
         # A file that was removed in between is not shown.

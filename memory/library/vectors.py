@@ -2,6 +2,8 @@
 
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet
@@ -11,7 +13,7 @@ from memory.index.embeddings.failures import EmbeddingError
 from memory.index.models import current_model_id, record_dimensions, record_error
 from memory.index.vectors import BATCH_TEXTS, embedded_text, of_space
 from memory.library.indexing import meant_text
-from memory.models import FileChunk, FileIndex, FileVector
+from memory.models import FileChunk, FileIndex, FileVector, LibraryFile
 from oneclaw.locks import hold
 
 logger = logging.getLogger(__name__)
@@ -38,10 +40,12 @@ UPDATE memory_fileindex index SET embedded_by_id = %(model)s, bits = made.bits
          WHERE chunk.file_id = %(file)s) made
  WHERE index.file_id = %(file)s AND index.version_id = %(version)s AND made.is_whole
 """
+# Texts that no file of the space has any more.
 PRUNE = """
 DELETE FROM memory_filevector vector WHERE space_id = %(space)s AND NOT EXISTS (
     SELECT FROM memory_filechunk chunk WHERE chunk.space_id = %(space)s AND chunk.text_key = vector.text_key)
 """
+PRUNE_TEXTS = PRUNE + " AND text_key = ANY(%(keys)s::bigint[])"
 
 
 def embed_file(file_id: int) -> None:
@@ -65,7 +69,9 @@ def embed_file(file_id: int) -> None:
             raise
         counts = record_dimensions(model, made.shape[1])
         rows = [json.dumps(row) for row in made.round(5).astype(float).tolist()]
-        with connection.cursor() as cursor:
+        with transaction.atomic(), connection.cursor() as cursor:
+            # A text is not removed between the look at it and the commit of its vector.
+            hold(_lock(index.space_id), shared=True)
             keys = [key for key, _, _ in batch]
             cursor.execute(STORE, {"space": index.space_id, "model": counts, "keys": keys, "vectors": rows})
         record_error(model, None)
@@ -91,6 +97,25 @@ def embed_pending(limit: int = PENDING_MAX_FILES) -> int:
             logger.info("%d files of libraries wait for their vectors: %s", len(ids) - done, failure)
             return done
     return len(ids)
+
+
+@contextmanager
+def without_unused(file: LibraryFile) -> Iterator[None]:
+    """Remove or replace the chunks of `file` in this block: afterwards, the vectors of texts that no file of the space
+    has any more are deleted. Must be entered in the transaction, before it locks the row of a file."""
+    space_id = file.space_id
+    hold(_lock(space_id))
+    keys = list(FileChunk.objects.filter(file=file.pk).values_list("text_key", flat=True).distinct())
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute(PRUNE_TEXTS, {"space": space_id, "keys": keys})
+
+
+def prune_left() -> int:
+    """Delete the vectors that were left in any space, and return how many were deleted."""
+    used = FileChunk.objects.filter(space=OuterRef("space"), text_key=OuterRef("text_key"))
+    left = FileVector.objects.filter(~Exists(used)).values_list("space_id", flat=True).distinct()
+    return sum(prune(space_id) for space_id in list(left))
 
 
 def prune(space_id: int) -> int:

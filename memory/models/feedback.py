@@ -9,16 +9,19 @@ from django.utils.translation import gettext_lazy as _
 
 from memory.models.index import MemoryChunk, TranscriptChunk
 from memory.models.lab import GoldenQuestion
+from memory.models.library import FileChunk
 from oneclaw.models import Space, User
 
 
 class LineFeedbackQuerySet(models.QuerySet["LineFeedback"]):
     def of_removed_lines(self, space: Space) -> "LineFeedbackQuerySet":
-        """Return the feedback on lines that `space` does not have any more."""
+        """Return the feedback on lines that `space` does not have any more, neither in memory nor in a document of its
+        library."""
         key = OuterRef("text_key")
         noted = MemoryChunk.objects.filter(space=space, text_key=key)
         said = TranscriptChunk.objects.filter(index__space=space, text_key=key)
-        return self.filter(~Exists(noted), ~Exists(said), space=space)
+        filed = FileChunk.objects.filter(space=space, text_key=key)
+        return self.filter(~Exists(noted), ~Exists(said), ~Exists(filed), space=space)
 
 
 class LineFeedback(models.Model):

@@ -38,6 +38,11 @@ def open_to(admin: User) -> Q:
     return own | Q(pk__in=_reasons(admin).values("space")) if _asks_for_reasons() else Q()
 
 
+def is_open_for(admin: User, space: Space) -> bool:
+    """Return whether `admin` may open the memory of `space` now, and delete from it."""
+    return not is_of_others(admin, space) or not (is_closed() or needs_reason(admin, space))
+
+
 def needs_reason(admin: User, space: Space) -> bool:
     """Return whether `admin` must give a reason before the memory of `space` opens."""
     return _asks_for_reasons() and not _reasons(admin).filter(space=space.pk).exists()

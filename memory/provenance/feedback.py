@@ -39,8 +39,8 @@ def give(user: User, shown: ShownMemory, kind: Kind) -> None:
     take_back(user, shown)
     question = shown.memory.question
     kept = None
-    # The questions of a shared space are those of all its members.
-    if shown.space.is_private:
+    # The questions of a shared space are those of all its members, and the lab asks memory, not documents.
+    if shown.space.is_private and not shown.memory.file_id:
         is_unwanted = kind != Kind.HELPFUL
         kept = golden.keep(shown.space, question, shown.text, is_unwanted=is_unwanted, is_from_feedback=True)
     terms, now = packed_terms(question), clock.read_database_time()

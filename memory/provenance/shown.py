@@ -7,8 +7,11 @@ The text of a memory is as the model read it; its address is that of the same te
 import datetime as dt
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from uuid import UUID
 
+from django.db.models import Q
 from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -16,13 +19,21 @@ from django.utils.translation import gettext as _
 from chat.models import ChatSession, Message
 from memory.index.transcripts import TRANSCRIPT_PATH, transcript_space
 from memory.library.search import page_address
-from memory.models import LibraryFile, LineFeedback, MemoryChunk, MemoryDocument, MemoryRevision, TranscriptChunk
+from memory.models import (
+    FileChunk,
+    LibraryFile,
+    LineFeedback,
+    MemoryChunk,
+    MemoryDocument,
+    MemoryRevision,
+    TranscriptChunk,
+)
 from memory.notes.coverage import DAILY_LOG_PATH
 from memory.overview.entries import entries_of
 from memory.policy.access import possible_spaces_of, readable_transcripts
 from memory.policy.addresses import documents_at, located
 from memory.policy.paths import CURATED, recent_path
-from memory.policy.same_words import MARKS
+from memory.policy.same_words import MARKS, words_of
 from memory.provenance.used import UsedMemory
 from memory.search.passage import line_address
 from memory.text.chunking import chunks_of
@@ -67,7 +78,8 @@ def shown_memories(used: Iterable[UsedMemory], session: ChatSession, user: User)
         else:
             _find_line(each, documents.get(each.memory.path, []), user)
     keys = [key for each in shown for key in each.keys]
-    said = LineFeedback.objects.filter(user=user, space__in=spaces, text_key__in=keys)
+    of_spaces = {each.space.pk for each in shown if each.space}
+    said = LineFeedback.objects.filter(user=user, space__in=of_spaces, text_key__in=keys)
     by_key = {(row.space_id, row.text_key): row for row in said}
     for each in shown:
         rows = [by_key[each.space.pk, key] for key in each.keys if each.space and (each.space.pk, key) in by_key]
@@ -90,9 +102,10 @@ def texts_of(memory: UsedMemory) -> set[str]:
 
 
 def _find_files(shown: Sequence[ShownMemory], user: User) -> None:
-    """Say of which page or lines these passages of files are."""
+    """Say of which page or lines these passages of files are, and find those of their chunks that are still there."""
     ids = {each.memory.file_id for each in shown}
-    there = set(LibraryFile.objects.visible_to(user).filter(pk__in=ids).values_list("pk", flat=True)) if ids else set()
+    there = LibraryFile.objects.visible_to(user).select_related("space").in_bulk(ids) if ids else {}
+    chunks = _chunks_of_files([each.memory for each in shown if each.memory.file_id in there])
     for each in shown:
         memory, (first, last) = each.memory, each.memory.lines
         position = {"name": memory.title, "page": memory.page, "first": first, "last": last}
@@ -104,6 +117,21 @@ def _find_files(shown: Sequence[ShownMemory], user: User) -> None:
             each.source = _("%(name)s, lines %(first)d–%(last)d") % position
         if memory.file_id in there:
             each.address = page_address(memory.file_id, memory.page, *((0, 0) if memory.is_whole else (first, last)))
+            each.space, read = there[memory.file_id].space, words_of(memory.text)
+            each.keys = [
+                chunk.text_key
+                for chunk in chunks
+                if chunk.file_id == memory.file_id
+                and first <= chunk.start_line
+                and chunk.end_line <= last
+                and words_of(chunk.text) in read
+            ]
+
+
+def _chunks_of_files(used: Sequence[UsedMemory]) -> list[FileChunk]:
+    """Return the chunks that files have now in the lines of `used`. One query."""
+    places = [Q(file=each.file_id, start_line__lte=each.lines[1], end_line__gte=each.lines[0]) for each in used]
+    return list(FileChunk.objects.filter(reduce(or_, places)).order_by("file", "ordinal")) if places else []
 
 
 def _find_line(shown: ShownMemory, documents: Sequence[MemoryDocument], user: User) -> None:

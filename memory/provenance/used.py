@@ -64,6 +64,11 @@ class UsedMemory:
         """Return whether it was said in a conversation."""
         return self.path.startswith("/c/")
 
+    @property
+    def is_of_document(self) -> bool:
+        """Return whether it is of a document of memory, neither of a conversation nor of a file of a library."""
+        return not self.is_of_conversation and not self.file_id
+
 
 def count(answer: FinishedAnswer) -> dict[str, int]:
     """Return how many memories and passages of documents `answer` has used, and how many memories it saved."""

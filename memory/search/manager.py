@@ -46,6 +46,8 @@ from oneclaw.text import replace_unstorable
 
 # The parameters of a statement by name.
 Parameters = dict[str, int | str | list[int] | uuid.UUID | None]
+# What halfvec_send returns: the width in two bytes, two unused ones, and the numbers.
+HALF, HALF_HEAD_BYTES = np.dtype(">f2"), 4
 COSINE = np.dtype([("key", ">i8"), ("cosine", ">f4")])
 # A passage includes neighbours that score at most this many points less than its best line: short passages with the
 # answer. Without a limit each is filled to SNIPPET_LENGTH characters: fewer passages with more context.
@@ -254,7 +256,7 @@ class HybridSearchManager:
                 self.statements.sample_vectors, [array_literal(keys.tolist()), self.spaces, asked.model, width]
             )
             rows = cursor.fetchall()
-        by_key = {key: np.array(json.loads(vector), np.float32) for key, vector in rows}
+        by_key = {key: np.frombuffer(vector, HALF, offset=HALF_HEAD_BYTES).astype(np.float32) for key, vector in rows}
         nothing = np.full(width, np.nan, np.float32)
         return replace(found, sampled=np.array([by_key.get(key, nothing) for key in keys.tolist()]))
 

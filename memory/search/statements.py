@@ -115,8 +115,9 @@ SELECT near.text_key, NULL, NULL, NULL, NULL, near.cosine::text, NULL, NULL, NUL
         WHERE space_id = ANY(%(spaces)s::bigint[]) AND model_id = %(model)s::bigint AND text_key = asked.key
           AND vector_dims(vector) = %(width)s LIMIT 1) AS near
 """
+# In binary: as text, thousands of vectors take seconds.
 SAMPLE_VECTORS = """
-SELECT DISTINCT ON (text_key) text_key, vector::text FROM memory_textvector
+SELECT DISTINCT ON (text_key) text_key, halfvec_send(vector) FROM memory_textvector
  WHERE text_key = ANY(%s::bigint[]) AND space_id = ANY(%s::bigint[]) AND model_id = %s::bigint
    AND vector_dims(vector) = %s
 """

@@ -13,7 +13,7 @@ from memory.models import LibraryFile
 from memory.policy.access import libraries_of, may_search_libraries
 from memory.tools import citing
 from memory.tools.citing import CITE_RESULTS
-from memory.tools.reading import best_line
+from memory.tools.reading import ReadText, best_line
 from oneclaw.reasons import Reason
 
 # The result of one call of documents_get.
@@ -104,14 +104,11 @@ def documents_get(call: ToolCall) -> ToolResult:
     else:
         most = call.input.get("lines", READING_MAX_LINES)
         read = texts.lines_from(version, call.input.get("from_line", 1), most)
-    text = "\n".join(read.lines)
+    sent = ReadText.of(read.lines, READING_MAX_CHARS)
+    last = read.first_line + max(0, sent.lines - 1)
     result = call.with_mark("d", 1, {"document": file.pk, "file": file.name, "note": NOTICE})
-    if len(text) > READING_MAX_CHARS:
-        text = text[:READING_MAX_CHARS]
-        result |= {"cut": True}
-    last = read.first_line + text.count("\n")
     result |= {"page": read.page, "pages": version.pages} if read.page else {}
-    result |= {"start_line": read.first_line, "end_line": last, "total_lines": version.lines, "text": text}
+    result |= {"start_line": read.first_line, "end_line": last, "total_lines": version.lines} | sent.fields
     if read.page:
         summary = Reason("library.read_page", {"name": file.name, "page": read.page})
     else:

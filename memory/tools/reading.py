@@ -164,18 +164,34 @@ def memory_get(call: ToolCall) -> ToolResult:
             raise ToolError("not_found", f"There is no memory file “{path}”.", Reason("memory.missing", {"path": path}))
         content = document.content
     lines = content.removesuffix("\n").split("\n")
-    shown = lines[start - 1 : start - 1 + count]
-    text = "\n".join(shown)
-    result: dict[str, Any] = {"path": path, "from_line": start, "lines": len(shown), "total_lines": len(lines)}
-    if len(text) > READING_MAX_CHARS:
-        text = text[:READING_MAX_CHARS]
-        result |= {"cut": True, "lines": text.count("\n") + 1}
-    last = start + result["lines"] - 1
-    if shown:
-        summary = Reason("memory.read", {"path": path, "first": start, "last": last})
+    read = ReadText.of(lines[start - 1 : start - 1 + count], READING_MAX_CHARS)
+    if read.lines:
+        summary = Reason("memory.read", {"path": path, "first": start, "last": start + read.lines - 1})
     else:
         summary = Reason("memory.length", {"path": path, "count": len(lines)})
-    return ToolResult(result | {"text": text}, summary)
+    place = {"path": path, "from_line": start, "lines": read.lines, "total_lines": len(lines)}
+    return ToolResult(place | read.fields, summary)
+
+
+@dataclass(frozen=True)
+class ReadText:
+    """Lines of a file as one result of a tool has them: their text, how many they are, and whether the text was cut."""
+
+    text: str
+    lines: int
+    is_cut: bool
+
+    @classmethod
+    def of(cls, lines: Sequence[str], max_chars: int) -> "ReadText":
+        """Return the text of `lines`, cut after `max_chars`."""
+        whole = "\n".join(lines)
+        text = whole[:max_chars]
+        return cls(text, text.count("\n") + 1 if lines else 0, len(text) < len(whole))
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Return what the model is sent of it."""
+        return {**({"cut": True} if self.is_cut else {}), "text": self.text}
 
 
 def lookup_hint(session: ChatSession) -> str:

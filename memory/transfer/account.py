@@ -1,8 +1,10 @@
-"""What memory adds to the archive of a person: every document byte for byte, its history to read, and the switches.
+"""What memory adds to the archive of a person: every document byte for byte, its history to read, the own library, and
+the switches.
 
 memory/<path>                   the documents of the person's own memory, as in their folder
 memory-of-agents/<name>/<path>  those of agents that have a memory of their own
 history/<path>.md               what changed in each document, when and by whom; it is not imported
+library/, library-versions/     the files of the own library (memory/transfer/library.py)
 memory.json                     the switches
 """
 
@@ -18,6 +20,7 @@ from memory.models import MemoryDocument, SwitchChoice
 from memory.policy import switches
 from memory.policy.access import agent_space
 from memory.policy.paths import BadPathError, checked_path
+from memory.transfer import library
 from memory.trust import instructions
 from oneclaw.leaving.archive import ArchivePart, json_entry, json_of
 from oneclaw.leaving.parts import Alive
@@ -38,6 +41,7 @@ def own_files(user: User) -> Iterator[ZipEntry]:
         "pk", "of_agent__agent__name"
     ):
         yield from documents(user, Space.objects.get(pk=space), f"{OF_AGENTS}{name.replace('/', '_')}/")
+    yield from library.entries(user, own)
     chosen = {choice.switch: choice.on for choice in switches.newest_choices(user.pk)}
     yield json_entry(user, CHOICES, {"switches": chosen})
 
@@ -74,7 +78,7 @@ def written(moment: dt.datetime) -> str:
 
 
 def read(user: User, incoming: ArchiveReader, alive: Alive) -> Mapping[str, int]:
-    """Write the documents of the archive, and make the choices of its switches. Documents without a file stay."""
+    """Write the documents and files of the archive, and make the choices of its switches. What it lacks stays."""
     found = json_of(incoming, CHOICES).get("switches")
     for name, on in found.items() if isinstance(found, dict) else ():
         if name in SwitchChoice.Switch.values and isinstance(on, bool):
@@ -90,7 +94,7 @@ def read(user: User, incoming: ArchiveReader, alive: Alive) -> Mapping[str, int]
             space = agent_space(agent, user)
             counts[take(user, space, name.removeprefix(folder), incoming.read(name) or b"")] += 1
             alive()
-    return counts
+    return {**counts, **library.take(user, own, incoming, alive)}
 
 
 def take(user: User, space: Space, path: str, data: bytes) -> str:

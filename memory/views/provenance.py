@@ -79,7 +79,7 @@ def row_of(request: SignedInRequest, shown: ShownMemory) -> dict[str, Any]:
         "shown": shown,
         "said": feedback.explained(said, request.user) if said else "",
         "kind": Kind(said.kind).name.lower() if said else "",
-        "may_forget": bool(shown.keys) and not shown.memory.is_of_conversation and may_forget_in(request, shown),
+        "may_forget": bool(shown.keys) and shown.memory.is_of_document and may_forget_in(request, shown),
     }
 
 

@@ -1,4 +1,4 @@
-"""Serve the search in a person's memory: as they type, by kind, day and space."""
+"""Serve the search in a person's memory and documents: as they type, by kind, day and space."""
 
 import datetime as dt
 import re
@@ -16,10 +16,11 @@ from chat.library.excerpts import marked
 from chat.library.search import words_of
 from chat.models import ChatSession
 from memory.index.vectors import notice
+from memory.library.search import FilePassage, search_files
 from memory.models import MemoryDocument
 from memory.notes.coverage import DAILY_LOG_PATH
 from memory.policy import switches
-from memory.policy.access import Sources
+from memory.policy.access import HAS_FILES, Sources
 from memory.policy.paths import CURATED
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN, Passage
@@ -34,6 +35,7 @@ KINDS = {
     "notes": _("Notes of days"),
     "conversations": _("Conversations"),
     "files": _("Other files"),
+    "documents": _("Documents"),
 }
 # Of filtered results, more are searched, because the filter takes some away.
 FILTERED_FACTOR = 5
@@ -62,7 +64,7 @@ class Filters:
     def __bool__(self) -> bool:
         return bool(self.kind or self.since or self.until)
 
-    def includes(self, passage: Passage) -> bool:
+    def includes(self, passage: Passage | FilePassage) -> bool:
         """Return whether `passage` is of the kind and of the days."""
         if self.kind and kind_of(passage) != self.kind:
             return False
@@ -75,7 +77,7 @@ class Filters:
 class ShownPassage:
     """A passage as it is shown, and the address of its place."""
 
-    passage: Passage
+    passage: Passage | FilePassage
     kind: str
     html: SafeString
     # The name of the shared space that it is from; "" for the person's own.
@@ -83,13 +85,14 @@ class ShownPassage:
 
     @property
     def address(self) -> str:
-        """Return the address of the first line in its document, or of the message in its conversation."""
+        """Return the address of the first line in its document, of the message in its conversation, or of the page of
+        the file."""
         return self.passage.address
 
 
 @require_GET
 def search_page(request: SignedInRequest) -> HttpResponse:
-    """Search all memory that the person may read; return the results alone to htmx."""
+    """Search all memory and all documents that the person may read; return the results alone to htmx."""
     query, filters = request.GET.get("q", "")[:QUERY_MAX_CHARS], Filters.read(request.GET)
     context: dict[str, Any] = {"query": query, "filters": filters, "kinds": KINDS}
     if query.strip():
@@ -107,18 +110,36 @@ def search_page(request: SignedInRequest) -> HttpResponse:
 
 
 def search_results(user: User, query: str, filters: Filters) -> list[ShownPassage]:
-    """Return what memory has for `query` in the spaces of `user`, curated memory before what is hardly better."""
+    """Return what memory and documents have for `query` in the spaces of `user`, curated memory before what is hardly
+    better."""
+    spaces, wanted = _spaces(user, filters), RESULTS_SHOWN * (FILTERED_FACTOR if filters else 1)
+    found: list[Passage | FilePassage] = []
+    if filters.kind != "documents":
+        found += in_memory(user, query, spaces, wanted)
+    if filters.kind in ("", "documents"):
+        # Without files, the question is not embedded for them.
+        with_files = Space.objects.filter(HAS_FILES, pk__in=[space.pk for space in spaces])
+        found += search_files(with_files, query, user, wanted)
+    words = words_of(query)
+    shown = curated_first([each for each in found if filters.includes(each)])[:RESULTS_SHOWN]
+    names = shared_names([each for each in shown if isinstance(each, Passage)])
+    return [shown_passage(each, words, names) for each in shown]
+
+
+def in_memory(user: User, query: str, spaces: list[Space], most: int) -> list[Passage]:
+    """Return what the memory of `spaces` has for `query`, with conversations if `user` has not turned that off."""
     said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
     sources = Sources(transcripts_of=said_by, shared_transcripts=said_by is not None, asked_by=user)
-    manager = HybridSearchManager(_spaces(user, filters), sources)
-    wanted = RESULTS_SHOWN * (FILTERED_FACTOR if filters else 1)
-    found = [each for each in manager.search(query, max_results=wanted, today=user.day()) if filters.includes(each)]
-    words, shown = words_of(query), curated_first(found)[:RESULTS_SHOWN]
-    names = shared_names(shown)
-    return [
-        ShownPassage(each, kind_of(each), marked(MARKUP.sub("", each.snippet), words), names.get(each, ""))
-        for each in shown
-    ]
+    return HybridSearchManager(spaces, sources).search(query, max_results=most, today=user.day())
+
+
+def shown_passage(passage: Passage | FilePassage, words: list[str], names: dict[Passage, str]) -> ShownPassage:
+    """Return `passage` with `words` marked; `names` are those of the shared spaces of passages of memory."""
+    if isinstance(passage, Passage):
+        html = marked(MARKUP.sub("", passage.snippet), words)
+        return ShownPassage(passage, kind_of(passage), html, names.get(passage, ""))
+    space = passage.file.space
+    return ShownPassage(passage, kind_of(passage), marked(passage.text, words), "" if space.is_private else space.name)
 
 
 def shared_names(passages: list[Passage]) -> dict[Passage, str]:
@@ -133,13 +154,15 @@ def shared_names(passages: list[Passage]) -> dict[Passage, str]:
     return {each: name for each, name in found.items() if name}
 
 
-def curated_first(passages: list[Passage]) -> list[Passage]:
+def curated_first(passages: list[Passage | FilePassage]) -> list[Passage | FilePassage]:
     """Return `passages`, best first; those of curated memory count CURATED_LEAD_SCORE more."""
-    return sorted(passages, key=lambda each: -each.score - (CURATED_LEAD_SCORE if each.path == CURATED else 0))
+    return sorted(passages, key=lambda each: -each.score - (CURATED_LEAD_SCORE if kind_of(each) == "saved" else 0))
 
 
-def kind_of(passage: Passage) -> str:
+def kind_of(passage: Passage | FilePassage) -> str:
     """Return the kind of `passage`, a key of KINDS."""
+    if isinstance(passage, FilePassage):
+        return "documents"
     if passage.document_id is None:
         return "conversations"
     if passage.path == CURATED:

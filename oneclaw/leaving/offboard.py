@@ -159,7 +159,8 @@ def run(job_id: int) -> bool:
         logger.warning("Offboarding %s was claimed by another worker.", job_id)
         return False
     except Exception as error:
-        # Whatever it is: an account that is only half removed must not be forgotten.
+        # Each app removes its own part, and any bug or fault in one must not leave an account half removed: the job
+        # stays due, and its row says why.
         logger.exception("Offboarding %s has failed and is tried again.", job_id)
         job.postpone(type(error).__name__)
         return False

@@ -36,7 +36,8 @@ GET = {
         memory_document memory_version""",
     WRITES: "compact library_remove",
     MANAGES: "rename share_with_space",
-    OWNS: """edit_space delete_space memory_edit memory_entry memory_entry_row memory_entry_forget memory_undo""",
+    OWNS: """edit_space delete_space hand_over_space memory_edit memory_entry memory_entry_row memory_entry_forget
+        memory_undo""",
     BEGAN: """share edit_prompt edit_agent delete_agent edit_task schedule_history delete_task move_to_space channel
         import_progress message_edit""",
     FORGETS: "memory_forgotten memory_receipt",

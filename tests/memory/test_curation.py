@@ -143,3 +143,42 @@ def test_the_list_of_documents_cannot_be_searched_by_what_they_say(by_admin, doc
     page = by_admin.get(reverse("admin:memory_memorydocument_changelist"), {"q": "likes"}).content.decode()
 
     assert "0 memory documents" in page
+
+
+def deleted(client, document, way):
+    """Delete the document on its page or as one that is selected in the list; return the answer and whether it went."""
+    if way == "page":
+        answer = client.post(reverse("admin:memory_memorydocument_delete", args=[document.pk]), {"post": "yes"})
+    else:
+        form = {"action": "delete_selected", "_selected_action": [document.pk], "post": "yes"}
+        answer = client.post(reverse("admin:memory_memorydocument_changelist"), form)
+    document.refresh_from_db()
+    return answer, document.is_deleted
+
+
+@pytest.mark.parametrize("way", ["page", "list"])
+def test_a_deletion_is_recorded_and_only_what_opens_is_deleted(by_admin, document, settings, way):
+    settings.CURATION = "closed"
+    answer, is_gone = deleted(by_admin, document, way)
+    assert (answer.status_code, is_gone, looks()) == ({"page": 404, "list": 403}[way], False, [])
+
+    settings.CURATION = "reason"
+    answer, is_gone = deleted(by_admin, document, way)
+    assert (is_gone, looks()) == (False, [])
+    if way == "page":
+        assert "Why do you open this memory?" in answer.content.decode()
+        url = reverse("admin:memory_memorydocument_delete", args=[document.pk])
+        assert by_admin.post(url, {"reason_to_look": "Ada asked me to"}).url == url
+    else:
+        by_admin.post(reverse(CHANGE, args=[document.pk]), {"reason_to_look": "Ada asked me to"})
+    _, is_gone = deleted(by_admin, document, way)
+    assert (is_gone, looks()) == (True, [AuditKind.MEMORY_LOOKED_AT, AuditKind.MEMORY_CURATED])
+
+
+def test_the_list_says_before_the_yes_what_may_not_be_deleted(by_admin, document, settings):
+    settings.CURATION = "closed"
+    form = {"action": "delete_selected", "_selected_action": [document.pk]}
+    page = by_admin.post(reverse("admin:memory_memorydocument_changelist"), form).content.decode()
+
+    assert "your account doesn" in page
+    assert "MEMORY.md of" in page

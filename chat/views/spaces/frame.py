@@ -27,12 +27,17 @@ def own_role(user: User, space_id: int) -> SpaceRole:
     return held
 
 
-def owned_space(user: User, space_id: int) -> Space:
-    """Return the shared space, which `user` owns. Raise Http404 for any other one."""
+def owners_role(user: User, space_id: int) -> SpaceRole:
+    """Return the role of `user`, an owner of the shared space, with the space. Raise Http404 for any other one."""
     held = own_role(user, space_id)
     if held.role != SpaceMember.Role.OWNER:
         raise Http404
-    return held.space
+    return held
+
+
+def owned_space(user: User, space_id: int) -> Space:
+    """Return the shared space, which `user` owns. Raise Http404 for any other one."""
+    return owners_role(user, space_id).space
 
 
 def writable_space(user: User, space_id: int) -> Space:

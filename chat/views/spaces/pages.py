@@ -1,20 +1,31 @@
 """The list of a person's spaces, and the conversations of one."""
 
+import datetime as dt
+from collections.abc import Callable, Iterable
+from functools import cache
+
 from django.db.models import Count
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.utils import dateformat
+from django.utils.formats import get_format
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from chat.library import sidebar, spaces
+from chat.models import ChatSession
 from chat.views.spaces.frame import own_role, tab_page
-from oneclaw.models import Space, SpaceRole
+from oneclaw.models import Space, SpaceRole, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.spaces import lifecycle, viewers
+from oneclaw.web.filled_rows import RowTemplate
 
 # Conversations of one page.
 PAGE_SESSIONS = 30
 # The columns of a row, and of the name of its author.
 COLUMNS = ("title", "active_at", "shared_at", "owner__first_name", "owner__last_name", "owner__email")
+SESSION = RowTemplate("chat/spaces/_session.html", ("id", "name", "whose", "active"))
 
 
 @require_GET
@@ -44,11 +55,40 @@ def space(request: SignedInRequest, space_id: int) -> HttpResponse:
         found = found.filter(active_at__lte=edge.active_at).exclude(active_at=edge.active_at, id__gte=edge.session_id)
     shown = list(found[: PAGE_SESSIONS + 1])
     context = {
-        "groups": sidebar.by_day(shown[:PAGE_SESSIONS], request.user),
+        "groups": [
+            (when, rows_html(sessions, request.user))
+            for when, sessions in sidebar.by_day(shown[:PAGE_SESSIONS], request.user)
+        ],
         "next": sidebar.next_cursor(shown, PAGE_SESSIONS),
         "is_first": "after" not in request.GET,
     }
     return tab_page(request, held, "conversations", "chat/spaces/conversations.html", context)
+
+
+def rows_html(sessions: Iterable[ChatSession], user: User) -> SafeString:
+    """Return the rows of `sessions`, whose times `user` sees by their own clock."""
+    only_you, moment_of = _("Only you"), short_moments()
+    rows = [
+        SESSION.filled(
+            {
+                "id": str(session.pk),
+                "name": session.name,
+                "whose": str(session.owner) if session.shared_at else only_you,
+                "active": moment_of(user.local(session.active_at)),
+            }
+        )
+        for session in sessions
+    ]
+    return mark_safe("".join(rows))  # noqa: S308 - rows of a template
+
+
+def short_moments() -> Callable[[dt.datetime], str]:
+    """Return a function that writes local times in the SHORT_DATETIME_FORMAT of the active language, which ends with
+    the TIME_FORMAT. What stands before it is the same for all times of a day, and made once."""
+    time_format = get_format("TIME_FORMAT")
+    of_day = get_format("SHORT_DATETIME_FORMAT").removesuffix(time_format)
+    before = cache(lambda day: dateformat.format(day, of_day))
+    return lambda local: before(local.date()) + dateformat.format(local, time_format)
 
 
 @require_GET

@@ -1,4 +1,4 @@
-"""Provide libraries in the shell: `library add FOLDER`, `library list`."""
+"""Provide libraries in the shell: `library add FOLDER`, `library list`, `library export FOLDER`."""
 
 import json
 import time
@@ -12,16 +12,18 @@ from memory.library import files, reading
 from memory.models import FileVersion, LibraryFile
 from memory.policy.access import may_write
 from memory.tasks import READING_MAX_CHAINS, read_library_file
-from oneclaw.models import Space, User
+from memory.transfer import library
+from memory.transfer.library import FOLDER_MARK
+from memory.transfer.workspace import FolderError
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, Space, User
 from oneclaw.tasks import only_rows, send
 
-# Between the names of folders in the name of a file.
-FOLDER_MARK = " · "
 WAIT_SECONDS = 0.2
 
 
 class Command(BaseCommand):
-    help = "Add files to the library of a person or a space, and list them with their states."
+    help = "Add files to the library of a person or a space, list them with their states, and export them."
     # With --json standard output is one JSON document and nothing else.
     requires_system_checks = []
 
@@ -33,7 +35,10 @@ class Command(BaseCommand):
         add.set_defaults(do=self.add)
         listing = actions.add_parser("list", help="the files, each with the state of its newest version")
         listing.set_defaults(do=self.list_files)
-        for action in (add, listing):
+        export = actions.add_parser("export", help="write the newest version of each file below a folder")
+        export.add_argument("path", type=Path)
+        export.set_defaults(do=self.export)
+        for action in (add, listing, export):
             action.add_argument("--user", metavar="EMAIL", required=True, help="who adds or asks")
             action.add_argument("--space", metavar="NAME", help="the library of this space; without it, the own one")
             action.add_argument("--json", action="store_true", help="one JSON document on standard output")
@@ -69,6 +74,15 @@ class Command(BaseCommand):
                 send(read_library_file, str(version.pk))
         fresh = FileVersion.objects.filter(pk__in=[version.pk for version in versions]).select_related("file")
         return [*map(row_of, fresh.order_by("file__name")), *refused]
+
+    def export(self, user: User, space: Space, options: dict[str, Any]) -> list[dict[str, Any]]:
+        """Write the files below a folder, and return their paths."""
+        try:
+            written = library.export_folder(options["path"], space)
+        except FolderError as error:
+            raise CommandError(str(error)) from error
+        record(AuditKind.EXPORTED, actor=user, space=space, of="library")
+        return [{"name": path, "state": "written", "reason": ""} for path in written]
 
     def list_files(self, user: User, space: Space, options: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the state of the newest version of each file."""

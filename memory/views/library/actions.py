@@ -16,6 +16,7 @@ from memory.library import files
 from memory.models import LibraryFile
 from memory.policy.access import may_write
 from memory.views.library.pages import chosen_space
+from oneclaw.audit.holds import HeldError
 from oneclaw.models import Space
 from oneclaw.people.requests import SignedInRequest
 
@@ -45,8 +46,12 @@ def remove_file(request: SignedInRequest, file_id: int) -> HttpResponse:
     space = writable(request, file.space)
     if request.method == "GET":
         return render(request, "memory/library/remove.html", {"file": file, "versions": file.versions.count()})
-    files.remove(file)
-    messages.success(request, _("“%(name)s” is removed.") % {"name": file.name})
+    try:
+        files.remove(file, request.user)
+    except HeldError as refusal:
+        messages.error(request, refusal.sentence)
+    else:
+        messages.success(request, _("“%(name)s” is removed.") % {"name": file.name})
     return redirect(address_of(space))
 
 

@@ -128,6 +128,7 @@ def test_a_new_version_is_searched_when_it_is_read_and_the_old_one_stays_downloa
     reading.run(fresh.pk)
     assert "Bregenz" in search_files([space], "Where does the ferry leave from?", ada)[0].text
     assert FileChunk.objects.filter(text__contains="Lindau").count() == 0
+    assert FileVector.objects.count() == FileChunk.objects.count()
     assert library.content_of(old) == b"The ferry leaves from Lindau."
     # The same bytes again are no version.
     assert library.add(space, ada, "plan.md", b"The ferry leaves from Bregenz.").pk == fresh.pk
@@ -179,10 +180,10 @@ def test_removing_a_file_removes_its_text_its_vectors_and_its_bytes(
     put("other.md", b"Oolong costs nine francs.")
     kept = FileVector.objects.count()
     with django_capture_on_commit_callbacks(execute=True):
-        library.remove(version.file)
-    reading.vectors.prune(space.pk)
+        library.remove(version.file, ada)
     assert not FileChunk.objects.filter(text__contains="Lindau").exists()
     assert FileVector.objects.count() == kept - 1
+    assert not FilePage.objects.filter(version=version.pk).exists()
     assert not (settings.LIBRARY / str(space.pk) / str(version.pk)).exists()
     assert found(space, ada, "Where does the ferry leave from?") == []
 

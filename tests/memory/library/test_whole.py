@@ -4,14 +4,17 @@ import json
 import os
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from memory.forgetting.plan import plan
 from memory.library import checks, reading, storage
 from memory.library import files as library
-from memory.models import FileChunk, FileIndex, FileVersion
+from memory.models import FileChunk, FileIndex, FileVector, FileVersion
+from memory.transfer.library import path_of
+from oneclaw.audit import holds
 from oneclaw.invariants import violations_by_query
 from oneclaw.models import Space, SpaceMember
+from oneclaw.spaces import deletion, lifecycle
 from tests import files
 
 
@@ -26,8 +29,9 @@ def put(ada, space):
 
 
 def broken():
-    found = [*violations_by_query(checks.INDEXES)(), *violations_by_query(checks.NEWEST_READ)()]
-    return [*found, *checks.find_missing_files()]
+    queries = (checks.INDEXES, checks.NEWEST_READ, checks.LEFT_VECTORS)
+    found = [violation for query in queries for violation in violations_by_query(query)()]
+    return [*found, *checks.find_missing_files(), *checks.find_left_files()]
 
 
 def test_a_folder_is_added_by_the_command(ada, space, tmp_path, capsys):
@@ -47,6 +51,49 @@ def test_a_folder_is_added_by_the_command(ada, space, tmp_path, capsys):
     assert "ready    2026 · plan.md\n" in capsys.readouterr().out
 
 
+def test_a_folder_that_was_added_is_exported_again_byte_for_byte(ada, stranger, tmp_path, capsys):
+    source, out = tmp_path / "in", tmp_path / "out"
+    (source / "2026" / "May").mkdir(parents=True)
+    (source / "2026" / "May" / "plan.md").write_bytes(b"Tea\r\n\xc3\xa4")
+    (source / "broken.pdf").write_bytes(b"%PDF-1.4")
+    call_command("library", "add", str(source), user=ada.email)
+    call_command("library", "export", str(out), user=stranger.email)
+    assert list(out.iterdir()) == []
+    call_command("library", "export", str(out), user=ada.email)
+    inside = {str(each.relative_to(out)): each.read_bytes() for each in out.rglob("*") if each.is_file()}
+    assert inside == {"2026/May/plan.md": b"Tea\r\n\xc3\xa4", "broken.pdf": b"%PDF-1.4"}
+    with pytest.raises(CommandError, match="is not an empty folder"):
+        call_command("library", "export", str(out), user=ada.email)
+
+
+@pytest.mark.parametrize(
+    ("name", "path"), [("a · b.md", "a/b.md"), ("a · .. · b.md", "a · .. · b.md"), (".. · b.md", " · b.md")]
+)
+def test_no_name_leads_out_of_the_folder(name, path):
+    assert path_of(name) == path
+
+
+def test_nothing_is_removed_while_a_legal_hold_keeps_it(put, ada, space, client):
+    version = put("plan.md", b"The ferry leaves from Lindau.")
+    holds.hold(None, "A case", person=ada)
+    client.force_login(ada)
+    page = client.post(f"/memory/documents/{version.file_id}/remove", follow=True).content.decode()
+    assert "an administrator has ordered that it is kept" in page
+    assert FileVersion.objects.exists()
+
+
+def test_a_deleted_space_leaves_nothing_of_its_library(ada, django_capture_on_commit_callbacks):
+    team = lifecycle.create(ada, lifecycle.checked_draft("Team Tea"))
+    version = library.add(team, ada, "plan.md", b"The ferry leaves from Lindau.")
+    reading.run(version.pk)
+    planned = deletion.plan(team)
+    assert "1 file of its library, with all versions" in [str(reason) for reason in planned.reasons]
+    with django_capture_on_commit_callbacks(execute=True):
+        deletion.delete(team, ada, planned.digest)
+    assert not FileVector.objects.exists()
+    assert not storage.folder(version.file.space_id).exists()
+
+
 def test_forgetting_names_the_files_that_contain_the_line(put, space):
     put("plan.md", b"# Trip\n\n- The ferry leaves from Lindau.\n")
     put("other.md", b"Oolong costs nine francs.")
@@ -64,8 +111,12 @@ def test_the_invariants_hold_and_see_what_breaks_them(put, space):
     assert "units, and 0 chunks" in broken()[0]
     FileIndex.objects.all().delete()
     storage.remove(space.pk, str(version.pk))
+    storage.write(space.pk, "left", b"x")
+    os.utime(storage.folder(space.pk) / "left", (0, 0))
     sentences = "\n".join(broken())
     assert "version 2 of file" in sentences
+    assert f"space {space.pk} has 1 vectors of texts that no file has" in sentences
+    assert f"the file left of space {space.pk} has no version" in sentences
     assert f"version {version.pk} has 29 bytes, but its file has None" in sentences
 
 

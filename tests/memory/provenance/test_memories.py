@@ -8,6 +8,9 @@ from memory.documents.write import Append, Author, Source, apply
 from memory.forgetting.forget import forget
 from memory.index import conversations
 from memory.index.documents import index_document
+from memory.library import files as library
+from memory.library import reading
+from memory.library.search import search_files
 from memory.models import GoldenQuestion, LineFeedback, MemoryDocument
 from oneclaw.demo import scripted as model
 from oneclaw.models import Space
@@ -164,3 +167,36 @@ async def test_what_was_said_in_a_conversation_leads_to_its_moment(ada, known, s
     # The card of the search leads there, too.
     card = await in_database(lambda: last.session.messages.get(role="tool").meta["cards"])
     assert next(iter(card.values()))["addresses"] == [f"/c/{earlier.session_id}#message-{first.pk}@1"]
+
+
+async def test_what_is_said_of_a_passage_of_a_document_lowers_it_for_that_person(asked, client, ada, known, settings):
+    settings.LIBRARY_WHOLE = 0
+
+    def put():
+        texts = {"old.md": "The ferry to Naxos leaves from pier two.", "new.md": "Ferry to Naxos: pier six."}
+        for name, text in texts.items():
+            reading.run(library.add(known, ada, name, text.encode()).pk)
+
+    def found(user=ada):
+        return [each.file.name for each in search_files([known], "From which pier leaves the ferry to Naxos?", user)]
+
+    await in_database(put)
+    first = (await in_database(found))[0]
+    search = model.answer(model.tool_use("documents_search", {"query": "pier of the ferry to Naxos"}))
+    answer = await asked("From which pier?", search, model.answer("From one of them."))
+    html = await listed(client, answer)
+    rows = [row for row in html.split('<li class="memory"')[1:] if first in row]
+    assert "Forget" not in rows[0]
+    address = form_of(rows[0])
+    said = (await in_database(client.post, address, {"kind": "wrong"}, headers={"HX-Request": "true"})).content.decode()
+    assert "that this is wrong. It ranks lower in your searches." in said
+    assert (await in_database(found))[0] != first
+    # It is no question of the lab, which asks memory alone.
+    assert not await in_database(GoldenQuestion.objects.exists)
+    # Forgetting something else keeps it, and with the file it goes.
+    await in_database(forget, known, ["The ferry to Naxos leaves at seven."], ada)
+    assert await in_database(LineFeedback.objects.count) == 1
+    file = await in_database(lambda: known.library_files.get(name=first))
+    await in_database(library.remove, file, ada)
+    assert not await in_database(LineFeedback.objects.exists)
+    assert "no longer there" in await listed(client, answer)

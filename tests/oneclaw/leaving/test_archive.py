@@ -19,7 +19,8 @@ from chat.models import Agent, Attachment, ChatSession, Message, Schedule
 from chat.transfer.export import as_json
 from memory.documents import write
 from memory.documents.write import Append, Author, Replace, Source
-from memory.models import SwitchChoice
+from memory.library import files as library
+from memory.models import FileVersion, SwitchChoice
 from memory.policy import switches
 from oneclaw.leaving import archive, imports
 from oneclaw.leaving.zipping import BadArchiveError
@@ -123,6 +124,33 @@ def test_a_fresh_account_has_the_same_after_the_import(rich, stranger):
         names = [name for name in before.namelist() if name.startswith(folder)]
         assert names == [name for name in after.namelist() if name.startswith(folder)]
         assert [before.read(name) for name in names] == [after.read(name) for name in names]
+
+
+def test_every_version_of_the_own_library_comes_along_once(rich, stranger):
+    own = Space.objects.own_of(rich)
+    versions = [b"Tea", b"\xff\xfe\x00 no text", b"Tea", BYTES]
+    for data in versions:
+        library.add(own, rich, "plan.md", data)
+    library.add(own, rich, "other.md", b"Oolong")
+    team = Space.objects.create(kind="team", name="Team Tea", owner=rich)
+    library.add(team, rich, "secret.md", b"Of the team")
+    data = exported(rich)
+    names = [name for name in zipfile.ZipFile(io.BytesIO(data)).namelist() if name.startswith("library")]
+    assert names == ["library/other.md", "library/plan.md", *(f"library-versions/{n}/plan.md" for n in (1, 2, 3))]
+
+    def held() -> list[bytes | None]:
+        rows = FileVersion.objects.filter(file__space__owner=stranger, file__name="plan.md").order_by("number")
+        return [library.content_of(version) for version in rows]
+
+    # An import that ended in the middle is begun again.
+    theirs = Space.objects.own_of(stranger)
+    library.add(theirs, stranger, "plan.md", versions[0])
+    counts = archive.read(stranger, io.BytesIO(data))
+    assert (counts["library_files"], held()) == (2, versions)
+    assert archive.read(stranger, io.BytesIO(data))["library_files_known"] == 2
+    library.add(theirs, stranger, "plan.md", b"Newer")
+    archive.read(stranger, io.BytesIO(data))
+    assert held() == [*versions, b"Newer"]
 
 
 def test_the_history_is_there_to_read(rich):

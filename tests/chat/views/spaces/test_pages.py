@@ -1,11 +1,20 @@
 """The pages of spaces: what members see, what owners change, and that others find nothing."""
 
+import datetime as dt
+
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone, translation
+from django.utils.formats import date_format
 
 from chat.library import spaces
 from chat.models import ChatSession
-from oneclaw.models import Group, Space
+from chat.views.spaces import handing_over
+from chat.views.spaces.members import PAGE_MEMBERS
+from chat.views.spaces.pages import short_moments
+from oneclaw.models import Group, Space, User
 from oneclaw.spaces import lifecycle, members
 from tests.conversations import send, settle
 
@@ -98,6 +107,43 @@ def test_members_are_added_changed_and_removed_on_the_page(client, team, ada, st
     assert client.get(f"/spaces/{team.pk}/").status_code == 404
 
 
+def test_the_new_owner_is_found_by_name_among_many(client, team, ada, stranger):
+    client.force_login(ada)
+    assert reverse("hand_over_space", args=[team.pk]) not in client.get(f"/spaces/{team.pk}/members").content.decode()
+    for number in range(handing_over.OFFERED_MAX_MEMBERS):
+        person = User.objects.create_user(f"member{number}@example.org", first_name=f"Anna <{number}>")
+        team.members.create(user=person)
+    User.objects.filter(pk=stranger.pk).update(first_name="Zoe", last_name="Last")
+    held = members.add_by_email(team, stranger.email, "reader")
+    assert reverse("hand_over_space", args=[team.pk]) in client.get(f"/spaces/{team.pk}/members").content.decode()
+    address = f"/spaces/{team.pk}/hand-over"
+    page = client.get(address).content.decode()
+    assert "There are more members" in page
+    assert "Zoe" not in page
+    page = client.get(address, {"q": "last ZOE"}).content.decode()
+    assert f'value="{held.pk}"' in page
+    assert "Anna" not in page
+    assert "No other member has this name." in client.get(address, {"q": "ada"}).content.decode()
+    assert client.post(address, {"to": team.members.get(user=ada).pk}).status_code == 404
+    assert client.post(address, {"to": held.pk}).status_code == 302
+    assert (team.members.get(user=stranger).role, team.members.get(user=ada).role) == ("owner", "editor")
+
+
+@pytest.mark.parametrize("role", ["owner", "editor"])
+def test_the_page_of_members_reads_a_page_of_them_with_few_statements(client, team, ada, stranger, role):
+    members.add_by_email(team, stranger.email, "editor")
+    for number in range(PAGE_MEMBERS + 1):
+        team.members.create(user=User.objects.create_user(f"m{number}@example.org", first_name=f"<b>{number}"))
+    client.force_login(ada if role == "owner" else stranger)
+    client.get(f"/spaces/{team.pk}/members")
+    with CaptureQueriesContext(connection) as captured:
+        page = client.get(f"/spaces/{team.pk}/members").content.decode()
+    assert page.count('class="kept__row member"') == PAGE_MEMBERS
+    assert page.count("&lt;b&gt;") == page.count("@example.org · since")
+    assert page.count("<select") == (PAGE_MEMBERS + 1 if role == "owner" else 0)
+    assert len(captured) == 6
+
+
 def test_a_group_is_a_member_with_all_of_its_people(client, team, ada, stranger):
     group = Group.objects.create(name="night shift")
     group.members.create(user=stranger)
@@ -138,6 +184,13 @@ def test_the_list_of_conversations_goes_on_page_by_page(client, team, ada, monke
     assert ["Talk 0" in page.content.decode() for page in (first, second)] == [False, True]
     assert not second.context["next"]
     assert client.get(f"/spaces/{team.pk}/?after=x").status_code == 404
+
+
+def test_times_are_written_in_each_language_as_django_writes_them(settings):
+    local = timezone.localtime(dt.datetime(2026, 11, 3, 7, 5, tzinfo=dt.UTC))
+    for language, _ in settings.LANGUAGES:
+        with translation.override(language):
+            assert short_moments()(local) == date_format(local, "SHORT_DATETIME_FORMAT")
 
 
 def test_a_conversation_is_moved_into_a_space_and_back_and_stays_private(client, team, ada, stranger):
