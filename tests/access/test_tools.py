@@ -1,0 +1,98 @@
+"""Each tool of the model and each kind of person: no call brings back a word that they may not read.
+
+The calls are run as the turn runs them, in a private conversation that each person has in the space, and in the
+conversation that is shared with it. The tools are those of the registry.
+"""
+
+import json
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from django.utils import timezone
+
+from chat import extensions
+from chat.conversations import transcript
+from chat.models import ChatSession, Message, Turn
+from chat.turns.tools import WaitingCall, call_tool
+from memory.models import MemoryDocument, Proposal
+from tests.access import table
+from tests.access.cast import COMMON, Cast
+from tests.access.roles import MAY, rules_of
+
+TOOLS = rules_of(table.TOOLS)
+SAVED = "Peppermint is better"
+
+
+def calls(cast: Cast, role: str) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield each tool with arguments by which a model could get at rows of the author, and at those of the space."""
+    yield "memory_search", {"query": COMMON, "min_score": 0, "max_results": 60}
+    yield "documents_search", {"query": COMMON, "max_results": 30}
+    yield "sessions_list", {"kind": "all", "limit": 50}
+    yield "sessions_spawn", {"task": COMMON, "context": "fork"}
+    yield "save_memory", {"content": f"{SAVED}, says {role}."}
+    for kind in ("private", "shared"):
+        ids, session = getattr(cast, kind), cast.sessions[kind]
+        yield "memory_get", {"path": session.get_absolute_url()}
+        yield "documents_get", {"document": ids["file_id"]}
+        yield "skill_read", {"name": ids["folder"]}
+        yield "sessions_history", {"session": str(session.pk)}
+        yield "sessions_send", {"session": str(session.pk), "text": COMMON}
+    for path in ("MEMORY.md", f"spaces/{cast.private['space']}/MEMORY.md", f"spaces/{cast.space.pk}/MEMORY.md"):
+        yield "memory_get", {"path": path}
+
+
+def test_the_table_has_every_tool():
+    assert TOOLS.keys() == extensions.tool_labels().keys()
+
+
+def test_a_shared_conversation_is_offered_those_that_act_for_its_space(cast):
+    offered = {tool.name for tool in extensions.tools_for(cast.sessions["shared"])}
+    assert offered == {name for name, (_, shared) in TOOLS.items() if shared != "-"}
+
+
+@pytest.mark.parametrize("column", [0, 1], ids=["private", "shared"])
+def test_no_tool_brings_back_what_a_person_may_not_read(cast, column):
+    wrong, told = [], {(name, role): set() for name in TOOLS for role in cast.people}
+    for role in cast.people:
+        answer = answer_for(cast, role, is_shared=bool(column))
+        for number, (name, arguments) in enumerate(calls(cast, role)):
+            text = said_to_model(answer, {"type": "tool_use", "id": f"t{number}", "name": name, "input": arguments})
+            told[name, role] |= cast.words_in(text)
+            readers = MAY["members"] if column else {role}
+            if words := {word for word in cast.words_in(text) if not readers <= cast.words[word]}:
+                wrong.append(f"{name}{arguments} tells {role} {words}")
+    for name, words in TOOLS.items():
+        reached = {role for role in cast.people if told[name, role]}
+        may = MAY["nobody" if words[column] == "-" else words[column]]
+        wrong += [f"{name} tells {reached}, not {may}"] if reached != may else []
+    assert not wrong, "\n".join(wrong)
+    # What strangers and readers had saved is nowhere in the space.
+    saved = [*MemoryDocument.objects.filter(space=cast.space).values_list("content", flat=True)]
+    saved += Proposal.objects.filter(space=cast.space).values_list("text", flat=True)
+    may_save = MAY["writers"] if column else frozenset[str]()
+    assert {role for role in cast.people if f"{SAVED}, says {role}." in "\n".join(saved)} == may_save
+
+
+def answer_for(cast: Cast, role: str, *, is_shared: bool) -> Message:
+    """Return the answer in whose turn the model calls tools for `role`."""
+    if not is_shared:
+        accepted = transcript.accept(cast.people[role], uuid.uuid4(), uuid.uuid4(), "Hello")
+        # A former member has begun it in the space, too; and a stranger, if only they could.
+        ChatSession.objects.filter(pk=accepted.message.session_id).update(space=cast.space)
+        return accepted.answer
+    session, author = cast.sessions["shared"], cast.people["author"]
+    Turn.objects.filter(session=session).update(status="complete", finished_at=timezone.now())
+    accepted = transcript.accept(author, session.pk, uuid.uuid4(), "Hello")
+    # Who has lost the role in the middle of the turn, or never had it.
+    Turn.objects.filter(pk=accepted.turn.pk).update(asked_by=cast.people[role])
+    return accepted.answer
+
+
+def said_to_model(answer: Message, use: dict[str, object]) -> str:
+    """Return what a call brings back: to the model, and to the card of the person."""
+    turn = Turn.objects.get(pk=answer.turn_id)
+    done = call_tool(turn, Message.objects.select_related("turn__asked_by").get(pk=answer.pk), use, "")
+    if isinstance(done, WaitingCall):
+        done = done.finished(done.pending.meanwhile)
+    return json.dumps(done, ensure_ascii=False)
