@@ -144,7 +144,7 @@ def keep_files(cast: Cast, kind: str, readers: frozenset[str]) -> None:
     reading.run(version.pk)
     folder, source = f"brew-{kind}", str(space.pk) if kind == "shared" else "own"
     about = f"Brews {COMMON} tea as {cast.word(f'{kind}skill', readers)} does. Use it when tea is wanted."
-    writing.create(author, space, folder, skill_text(folder, about))
+    writing.create(author, space, folder, skill_text(folder, about, f"Boil {cast.word(f'{kind}brew', readers)}."))
     if kind == "shared":
         skill = find_skill(cast.people["owner"], source, folder)
         approval.approve(cast.people["owner"], skill, skill.digest, for_all=True)

@@ -114,7 +114,7 @@ PAGES = """
     memory_feedback                 -           private
     message_rate                    -           private
     message_edit                    author      author
-    message_show                    -           members
+    message_show                    -           writers
     message_retry                   -           writers
     message_continue                -           writers
     message_fork                    -           members
@@ -315,7 +315,7 @@ FRAMES = """
     ping                            persons
     writing                         members
     open                            members
-    show                            members
+    show                            writers
     send                            writers
     edit                            author
     retry                           writers
@@ -334,7 +334,9 @@ TOOLS = """
     documents_search                members     -
     documents_get                   members     -
     skill_read                      members     writers
-    save_memory                     nobody      writers
+    save_memory                     members     writers
+    read_result                     nobody      writers
+    schedule                        nobody      -
     sessions_list                   author      -
     sessions_history                author      -
     sessions_send                   author      -

@@ -66,7 +66,8 @@ class Socket:
             text = await self.socket.receive_from(timeout=20)
             self.told += text
             came.append(json.loads(text))
-        return came[:-1]
+        # Others change their lists meanwhile.
+        return [frame for frame in came[:-1] if frame["type"] != "notice"]
 
 
 @asynccontextmanager

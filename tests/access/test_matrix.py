@@ -33,7 +33,7 @@ MORE_WORDS = {
 
 
 # A request of a member who may not do this is answered by the conversation again, with a toast that says so.
-SAID_BY_A_TOAST = {"message_retry", "message_continue"}
+SAID_BY_A_TOAST = {"message_show", "message_retry", "message_continue"}
 # Where no row of the space is asked for, these people stand for the others; of a row, everybody is asked.
 SOME = ("owner", "former", "staff", "outsider")
 

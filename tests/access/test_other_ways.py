@@ -21,7 +21,7 @@ from tests.access.roles import MAY, PEOPLE, ROLES, rules_of
 COMMANDS = {name: word for name, (word,) in rules_of(table.COMMANDS).items()}
 LINKS = {name: word for name, (word,) in rules_of(table.LINKS).items()}
 # Those that change something for whoever may, of whom none asks.
-CHANGING = {"memory import", "memory forget", "memory flush", "library add"}
+CHANGING = {"memory import", "memory forget", "memory flush", "memory lab", "library add"}
 
 
 def commands() -> Iterator[tuple[str, bool]]:

@@ -30,6 +30,9 @@ def calls(cast: Cast, role: str) -> Iterator[tuple[str, dict[str, object]]]:
     yield "documents_search", {"query": COMMON, "max_results": 30}
     yield "sessions_list", {"kind": "all", "limit": 50}
     yield "sessions_spawn", {"task": COMMON, "context": "fork"}
+    yield "schedule", {"text": COMMON, "repeat": "daily", "time": "09:00"}
+    yield "read_result", {"id": "before"}
+    yield "read_result", {"id": "after"}
     yield "save_memory", {"content": f"{SAVED}, says {role}."}
     for kind in ("private", "shared"):
         ids, session = getattr(cast, kind), cast.sessions[kind]
@@ -53,6 +56,7 @@ def test_a_shared_conversation_is_offered_those_that_act_for_its_space(cast):
 
 @pytest.mark.parametrize("column", [0, 1], ids=["private", "shared"])
 def test_no_tool_brings_back_what_a_person_may_not_read(cast, column):
+    keep_results(cast)
     wrong, told = [], {(name, role): set() for name in TOOLS for role in cast.people}
     for role in cast.people:
         answer = answer_for(cast, role, is_shared=bool(column))
@@ -72,6 +76,15 @@ def test_no_tool_brings_back_what_a_person_may_not_read(cast, column):
     saved += Proposal.objects.filter(space=cast.space).values_list("text", flat=True)
     may_save = MAY["writers"] if column else frozenset[str]()
     assert {role for role in cast.people if f"{SAVED}, says {role}." in "\n".join(saved)} == may_save
+
+
+def keep_results(cast: Cast) -> None:
+    """Store results of tools in the shared conversation: of before it was shared, for its owner alone, and of after."""
+    session = cast.sessions["shared"]
+    for name, seq, readers in (("before", 0, MAY["author"]), ("after", session.last_seq + 1, MAY["members"])):
+        result = {"type": "tool_result", "tool_use_id": name, "content": cast.word(name, readers)}
+        Message.objects.create(session=session, seq=seq, role="tool", content=[result])
+    ChatSession.objects.filter(pk=session.pk).update(last_seq=session.last_seq + 1)
 
 
 def answer_for(cast: Cast, role: str, *, is_shared: bool) -> Message:
