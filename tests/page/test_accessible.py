@@ -2,13 +2,11 @@
 
 import datetime as dt
 import re
-import time
 
 import pytest
-from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.account.models import EmailAddress, EmailConfirmationHMAC
 from allauth.mfa.models import Authenticator
-from django.contrib.sessions.backends.db import SessionStore
+from django.test import Client
 from django.urls import URLResolver, get_resolver
 from django.utils import timezone
 from playwright.async_api import expect
@@ -98,23 +96,23 @@ def make_owner(person):
     person.save()
 
 
-async def sign_in_anew(page):
-    """Let the person whose page it is have proved just now who they are, as before rights are changed."""
+async def prove(page):
+    """Let the person whose page it is have entered their password just now, as before rights are changed."""
     [key] = [each["value"] for each in await page.context.cookies() if each["name"] == "sessionid"]
 
-    def prove():
-        session = SessionStore(key)
-        session[AUTHENTICATION_METHODS_SESSION_KEY] = [{"method": "password", "at": time.time()}]
-        session.save()
+    def enter():
+        browser = Client()
+        browser.cookies["sessionid"] = key
+        assert browser.post("/accounts/reauthenticate/", {"password": "correct horse battery"}).status_code == 302
 
-    await in_database(prove)
+    await in_database(enter)
 
 
 async def test_every_page_of_a_person(live, ada):
     await in_database(make_owner, ada)
     pages = []
     async with open_page(live, ada, expect=["404"]) as page:
-        await sign_in_anew(page)
+        await prove(page)
         # Nothing can be loaded into that frame without an origin; test_diagrams.py looks at what it draws.
         whole = [path for path in addresses() if "<" not in path and path != "/diagrams"]
         for path in [*whole, "/nowhere", await in_database(invitations.invitation_link, ada, live.url)]:
@@ -125,6 +123,7 @@ async def test_every_page_of_a_person(live, ada):
     wanted = {"/", "/settings/", "/agents/", "/agents/new", "/prompts/", "/conversations", "/import", "/shared"}
     wanted |= {"/search", "/memory/", "/memory/forget", "/memory/import", "/accounts/logout/", "/nowhere"}
     wanted |= {"/team/people/", "/team/retention/", "/team/audit/", "/groups/", "/memory/documents/"}
+    wanted |= {"/accounts/second-factor/totp/activate/", "/accounts/second-factor/webauthn/add/"}
     assert wanted <= set(pages)
 
 
@@ -244,7 +243,7 @@ async def test_every_page_of_something(live, ada, parts, settings):
     filled += [f"/conversations?show=folder-{parts['folder_id']}", f"/memory/forget?document={parts['document_id']}"]
     pages = []
     async with open_page(live, ada) as page:
-        await sign_in_anew(page)
+        await prove(page)
         settings.MAIL = True
         for path in filled:
             answer = await page.request.get(path, max_redirects=0)
@@ -253,7 +252,11 @@ async def test_every_page_of_something(live, ada, parts, settings):
             if answer.status == 200 and (await answer.body()).lower().startswith(b"<!doctype html"):
                 await passes(page, path)
                 pages.append(path)
-    assert len(pages) >= 30
+    wanted = ["/team/people/{person_id}/", "/team/people/{person_id}/offboard", "/team/offboardings/{offboarding_id}"]
+    wanted += ["/team/budgets/{budget_id}/", "/groups/{group_id}", "/memory/documents/{file_id}/"]
+    wanted += ["/accounts/confirm-email/{key}/", "/accounts/second-factor/webauthn/keys/{pk}/remove/"]
+    assert {path.format_map(parts) for path in wanted} <= set(pages)
+    assert len(pages) >= 30, pages
 
 
 async def test_the_chat_in_each_of_its_states(live, ada, scripted, ask, write, settings):
