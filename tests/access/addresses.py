@@ -141,7 +141,9 @@ class Asking:
 
     def __init__(self, cast: Cast) -> None:
         self.browsers, self.programs = {"outsider": Client()}, {"outsider": Client()}
-        self.staff = cast.people["staff"]
+        self.cast, self.staff = cast, cast.people["staff"]
+        # The words that anybody was told.
+        self.read: set[str] = set()
         for name, user in cast.people.items():
             self.browsers[name] = Client()
             self.browsers[name].force_login(user)
@@ -155,7 +157,9 @@ class Asking:
             body = {"data": json.dumps(BODIES.get(address.name, {})), "content_type": "application/json"}
         response = getattr(client, address.method)(address.url(ids), **body)
         is_led_away = response.status_code == 302 and "/accounts/login/" in response["Location"]
-        return Answer(SIGN_IN if is_led_away else response.status_code, text_of(response))
+        text = text_of(response)
+        self.read |= self.cast.words_in(text)
+        return Answer(SIGN_IN if is_led_away else response.status_code, text)
 
     def direct(self, address: Address, ids: Mapping[str, object]) -> int:
         """Return the status that the view itself gives to staff, without all that stands before a view."""

@@ -28,7 +28,6 @@ from chat.transfer import share as links
 from memory.documents.write import Append, Author, apply
 from memory.forgetting.forget import forget
 from memory.index import conversations
-from memory.index.documents import index_document
 from memory.library import files, reading
 from memory.models import Decision, FileVersion, GoldenQuestion, MemoryRevision, Proposal, Review, Suggestion, Topic
 from memory.policy.access import persons_space
@@ -108,8 +107,7 @@ def remember(cast: Cast, kind: str, readers: frozenset[str]) -> None:
     document_id = apply(space, "MEMORY.md", Append(f"{gone}\n"), by).document_id
     receipt = forget(space, [gone], author if kind == "private" else cast.people["owner"])
     noted = f"The {cast.word(f'{kind}noted', readers)} {COMMON} was brought from Naxos."
-    index_document(apply(space, "memory/2026-11-03.md", Append(f"## Monday\n\n- {noted}\n"), by).document_id)
-    index_document(document_id)
+    apply(space, "memory/2026-11-03.md", Append(f"## Monday\n\n- {noted}\n"), by)
     document = space.documents.get(pk=document_id)
     revision = document.revisions.first()
     waiting = f"{cast.word(f'{kind}suggested', readers)} {COMMON}"

@@ -7,16 +7,15 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.management import CommandError, call_command, get_commands, load_command_class
-from django.test import Client
 
 from chat.models import SharedLink
 from chat.transfer import share as links
-from memory.files.mirror import try_to_mirror
-from memory.models import MemoryDocument
 from tests.access import table
-from tests.access.cast import COMMON
+from tests.access.addresses import Asking
+from tests.access.cast import COMMON, with_people
 from tests.access.fingerprint import fingerprint
-from tests.access.roles import MAY, PEOPLE, ROLES, rules_of
+from tests.access.roles import MAY, PEOPLE, rules_of
+from tests.conversations import send, settle
 
 COMMANDS = {name: word for name, (word,) in rules_of(table.COMMANDS).items()}
 LINKS = {name: word for name, (word,) in rules_of(table.LINKS).items()}
@@ -87,8 +86,6 @@ def text_below(folder: Path) -> str:
 
 
 def test_the_files_of_a_memory_hold_words_of_its_readers_alone(cast):
-    for document in MemoryDocument.objects.all():
-        try_to_mirror(document.pk)
     readers = {cast.space.pk: MAY["members"], cast.private["space"]: MAY["author"]}
     found = {int(folder.name): cast.words_in(text_below(folder)) for folder in settings.WORKSPACES.iterdir()}
     assert found.keys() >= readers.keys()
@@ -101,14 +98,14 @@ def test_the_table_has_every_scope_of_links():
     assert LINKS.keys() == set(SharedLink.Scope.values)
 
 
-def test_a_link_opens_for_the_people_of_its_scope(cast):
-    browsers = {name: Client() for name in ROLES}
-    for name, user in cast.people.items():
-        browsers[name].force_login(user)
+def test_a_link_opens_for_the_people_of_its_scope(transactional_db):
+    cast = with_people()
+    accepted = send(cast.people["author"], "zqlinked")
+    settle(accepted)
+    browsers = Asking(cast).browsers
     for scope, word in LINKS.items():
-        _, token = links.share(cast.sessions["private"], "week", scope, cast.space.pk)
-        pages = {role: browser.get(f"/s/{token}") for role, browser in browsers.items()}
-        assert {role for role, page in pages.items() if b"zqprivate" in page.content} == MAY[word], scope
-        nothing = browsers["stranger"].get("/s/zz-nothing")
-        if "stranger" not in MAY[word]:
-            assert pages["stranger"].status_code == nothing.status_code
+        _, token = links.share(accepted.message.session, "week", scope, cast.space.pk)
+        opened = {role: browser.get(f"/s/{token}") for role, browser in browsers.items()}
+        assert {role for role, page in opened.items() if b"zqlinked" in page.content} == MAY[word], scope
+        for role in {"stranger", "outsider"} - MAY[word]:
+            assert b"zqspace" not in opened[role].content

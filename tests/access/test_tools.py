@@ -6,9 +6,9 @@ conversation that is shared with it. The tools are those of the registry.
 
 import json
 import uuid
+from collections import defaultdict
 from collections.abc import Iterator
 
-import pytest
 from django.utils import timezone
 
 from chat import extensions
@@ -49,33 +49,35 @@ def test_the_table_has_every_tool():
     assert TOOLS.keys() == extensions.tool_labels().keys()
 
 
-def test_a_shared_conversation_is_offered_those_that_act_for_its_space(cast):
+def test_no_tool_brings_back_what_a_person_may_not_read(cast):
+    keep_results(cast)
     offered = {tool.name for tool in extensions.tools_for(cast.sessions["shared"])}
     assert offered == {name for name, (_, shared) in TOOLS.items() if shared != "-"}
+    wrong = [each for is_shared in (False, True) for each in told_by_tools(cast, is_shared=is_shared)]
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("column", [0, 1], ids=["private", "shared"])
-def test_no_tool_brings_back_what_a_person_may_not_read(cast, column):
-    keep_results(cast)
-    wrong, told = [], {(name, role): set() for name in TOOLS for role in cast.people}
+def told_by_tools(cast: Cast, *, is_shared: bool) -> Iterator[str]:
+    """Yield what is wrong with what the calls bring back, and with where they save, in such a conversation."""
+    told: dict[tuple[str, str], set[str]] = defaultdict(set)
     for role in cast.people:
-        answer = answer_for(cast, role, is_shared=bool(column))
+        answer = answer_for(cast, role, is_shared=is_shared)
         for number, (name, arguments) in enumerate(calls(cast, role)):
             text = said_to_model(answer, {"type": "tool_use", "id": f"t{number}", "name": name, "input": arguments})
             told[name, role] |= cast.words_in(text)
-            readers = MAY["members"] if column else {role}
+            readers = MAY["members"] if is_shared else {role}
             if words := {word for word in cast.words_in(text) if not readers <= cast.words[word]}:
-                wrong.append(f"{name}{arguments} tells {role} {words}")
+                yield f"{name}{arguments} tells {role} {words}"
     for name, words in TOOLS.items():
         reached = {role for role in cast.people if told[name, role]}
-        may = MAY["nobody" if words[column] == "-" else words[column]]
-        wrong += [f"{name} tells {reached}, not {may}"] if reached != may else []
-    assert not wrong, "\n".join(wrong)
-    # What strangers and readers had saved is nowhere in the space.
+        if reached != MAY["nobody" if words[is_shared] == "-" else words[is_shared]]:
+            yield f"{name} tells {reached}, is for {words[is_shared]}"
+    # What readers and strangers had saved is nowhere in the space.
     saved = [*MemoryDocument.objects.filter(space=cast.space).values_list("content", flat=True)]
     saved += Proposal.objects.filter(space=cast.space).values_list("text", flat=True)
-    may_save = MAY["writers"] if column else frozenset[str]()
-    assert {role for role in cast.people if f"{SAVED}, says {role}." in "\n".join(saved)} == may_save
+    savers = {role for role in cast.people if f"{SAVED}, says {role}." in "\n".join(saved)}
+    if savers != (MAY["writers"] if is_shared else set()):
+        yield f"{savers} have saved to the space"
 
 
 def keep_results(cast: Cast) -> None:
