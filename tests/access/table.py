@@ -289,6 +289,7 @@ OPERATIONS = """
     remove_member                   owners
     remove_group                    owners
 
+    memory_space_list               persons
     document_list                   members
     document                        members
     revision_list                   members
