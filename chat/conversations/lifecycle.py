@@ -1,6 +1,8 @@
 """The lifecycle of a conversation: create, open, switch, rename, end, delete. Sends the lifecycle signals."""
 
 import uuid
+from dataclasses import replace
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -92,6 +94,10 @@ def lock_or_make(user: User, session_id: uuid.UUID, mode: str | None, choice: Ch
         refuse_unless_writer(user, session)
         return session
     agent = model_choice.agent_for(user, choice)
+    if mode == ChatSession.Mode.TEMPORARY:
+        # It has no memory, so it has no space.
+        choice = replace(choice, space=None, memory=None)
+    space_id = model_choice.checked_space(user, choice)
     return ChatSession(
         pk=session_id,
         key=conversation_key(agent.slug, user.pk, session_id),
@@ -100,8 +106,8 @@ def lock_or_make(user: User, session_id: uuid.UUID, mode: str | None, choice: Ch
         mode=mode or ChatSession.Mode.AGENT,
         model=model_choice.checked_model(choice),
         effort=model_choice.checked_effort(choice),
-        # A temporary conversation has no memory, so it has no space.
-        space_id=model_choice.checked_space(user, choice) if mode != ChatSession.Mode.TEMPORARY else None,
+        space_id=space_id,
+        memory=model_choice.checked_memory(choice, space_id=space_id),
     )
 
 
@@ -142,7 +148,7 @@ def end(session: ChatSession, reason: str, *, follower: ChatSession | None = Non
     a route, return the conversation with which the route goes on: `follower`, or a new one.
     """
     if session.is_temporary:
-        delete(session)
+        delete(session, by=session.owner)
         return None
     followed = follow(session, follower)
     now = timezone.now()
@@ -191,28 +197,28 @@ def successor(session: ChatSession, session_id: uuid.UUID | None = None) -> Chat
         model=session.model,
         effort=session.effort,
         space_id=session.space_id,
+        memory=session.memory,
         folder_id=session.folder_id,
         route_id=session.route_id,
     )
 
 
 @transaction.atomic
-def delete(session: ChatSession, *, by_age: bool = False) -> None:
+def delete(session: ChatSession, *, by: User | None = None, by_age: bool = False) -> None:
     """Mark the conversation as deleted, with its sub-sessions, and ask its turn to stop. Messages not flushed yet are
-    not remembered. `by_age`: a rule of retention does it, not its owner."""
+    not remembered. `by` is who deletes it, its owner or one of its space; without, who has sent the request. `by_age`:
+    a rule of retention does it."""
     follow(session)
     ChatSession.objects.filter(pk=session.pk).update(deleted_at=clock.database_now())
-    if by_age:
-        record(AuditKind.DELETED, person=session.owner, of="conversation", session=str(session.pk), by="age")
-    else:
-        record(AuditKind.DELETED, actor=session.owner, of="conversation", session=str(session.pk))
+    cause: dict[str, Any] = {"by": "age"} if by_age else {}
+    record(AuditKind.DELETED, actor=by, person=session.owner, of="conversation", session=str(session.pk), **cause)
     session.turns.filter(status=Turn.Status.RUNNING).update(stop_requested=True)
     pubsub.notify(f"session:{session.pk}", {"kind": "deleted", "owner": session.owner_id})
     people.notify_lists(session)
     if session.is_temporary:
         temporary.erase(session.pk)
     for below in ChatSession.objects.filter(sub_task__parent=session, deleted_at=None).select_related("owner"):
-        delete(below, by_age=by_age)
+        delete(below, by=by, by_age=by_age)
     transaction.on_commit(lambda: session_deleted.send_robust(ChatSession, user=session.owner, session=session))
 
 

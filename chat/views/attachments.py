@@ -5,10 +5,11 @@ import uuid
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse, HttpResponseNotModified, JsonResponse
+from django.shortcuts import redirect
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST, require_safe
 
-from chat.attachments import disk, store
+from chat.attachments import chosen, disk, store
 from chat.attachments.examine import FileRefusedError, too_large_error
 from chat.context.files import stored_name
 from chat.conversations import lifecycle
@@ -27,12 +28,15 @@ SANDBOX_OF_IMAGES = "sandbox; script-src 'none'; connect-src 'none'; frame-src '
 def attach(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Keep one file (`file`) for a message of this conversation, which need not exist yet.
 
-    JSON {id, name, size, kind}; status 422 and {code, text} when it is refused.
+    JSON {id, name, size, kind}; status 422 and {code, text} when it is refused, 409 when the person may only read the
+    conversation.
     """
     try:
-        lifecycle.find(request.user, session_id)
+        refuse_reader(request.user, session_id)
     except lifecycle.SessionNotFoundError:
         raise Http404 from None
+    except lifecycle.ReadOnlySessionError as error:
+        return JsonResponse({"code": "read_only", "text": error.sentence}, status=409)
     try:
         upload = request.FILES.get("file")
     except OSError:
@@ -49,6 +53,14 @@ def attach(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     except FileRefusedError as refusal:
         return JsonResponse({"code": refusal.code, "text": refusal.sentence}, status=422)
     return JsonResponse({"id": str(kept.pk), "name": kept.name, "size": kept.size, "kind": kept.kind})
+
+
+def refuse_reader(user: User, session_id: uuid.UUID) -> None:
+    """Raise ReadOnlySessionError when the person may only read the conversation, and SessionNotFoundError when it is
+    hidden from them. One that does not exist yet will be theirs."""
+    session = lifecycle.find(user, session_id)
+    if session is not None:
+        lifecycle.refuse_unless_writer(user, session)
 
 
 def kept_file(user: User, upload: UploadedFile, attachment_id: uuid.UUID | None = None) -> Attachment:
@@ -69,10 +81,17 @@ def remove(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
 
 @require_safe
 def serve(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
-    """Send the file, or with `small` the preview of a large image. Images are shown; other files are downloads."""
+    """Send the file, or with `small` the preview of a large image. Images are shown; other files are downloads; what
+    was chosen from an app is shown on its page."""
     file = store.visible_file(request.user, attachment_id)
     if file is None:
         raise Http404
+    if file.source:
+        page = chosen.address(request.user, file)
+        if not page:
+            raise Http404
+        # The page asks in this way whether a drafted file is there still.
+        return HttpResponse() if request.method == "HEAD" else redirect(page)
     is_small = "small" in request.GET and bool(file.small_type)
     etag = f'"{file.sha256}{"-small" if is_small else ""}"'
     response: HttpResponse

@@ -36,7 +36,7 @@ from chat.rendering import incremental
 from chat.rendering.round_markers import markers_html
 from chat.turns.admission import NOT_NOW_ERRORS
 from chat.views import toasts
-from chat.views.attachments import kept_file
+from chat.views.attachments import kept_file, refuse_reader
 from chat.views.own import found_session, is_closed_to, own_session, written_session
 from chat.views.toasts import Toast
 from oneclaw import llm
@@ -90,6 +90,8 @@ def page(
     """Return the whole page. `refusal` says why the message `text` of a page without a socket was refused; `mode` and
     `choice` are what was chosen for it."""
     own_spaces = spaces.of_person(request.user)
+    space_id = session.space_id if session else choice.space
+    space = next((each for each in own_spaces if each.pk == space_id), None)
     before = sequence_number(request, "before") if "before" in request.GET else LAST_NUMBER
     context = {
         "session_id": session_id,
@@ -113,9 +115,11 @@ def page(
         "is_closed": session is not None and is_closed_to(request.user, session),
         "sub_task": sub_task_of(session),
         "spaces": own_spaces,
-        "space": next(
-            (each for each in own_spaces if each.pk == (session.space_id if session else choice.space)), None
+        "space": space,
+        "memories": model_choice.offered_memories(
+            in_space=bool(session.space_id if session else space), is_shared=session is not None and session.is_shared
         ),
+        "memory": choice.memory or (session.memory if session else ""),
         **choices_for(request.user, session, choice),
     }
     return render(request, "chat/page.html", context, status=status)
@@ -263,12 +267,13 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
                 client_id=client_id,
                 session=session_id,
                 text=text,
-                files=await in_tool_thread(files_of, request, user, client_id),
+                files=await in_tool_thread(files_of, request, user, session_id, client_id),
                 mode=request.POST.get("mode") or None,
                 agent=request.POST.get("agent"),
                 model=request.POST.get("model"),
                 effort=request.POST.get("effort"),
                 space=request.POST.get("space"),
+                memory=request.POST.get("memory"),
             ),
         )
     except FrameError as error:
@@ -305,9 +310,12 @@ def after_command(request: SignedInRequest, outcome: Commanded) -> HttpResponse:
     return redirect("context", session_id=session.pk) if outcome.command == "/context" else redirect(session)
 
 
-def files_of(request: SignedInRequest, user: User, client_id: uuid.UUID) -> list[str]:
-    """Keep the files of the form, each once however often it is sent, and return their ids. Raise Refused."""
+def files_of(request: SignedInRequest, user: User, session_id: uuid.UUID, client_id: uuid.UUID) -> list[str]:
+    """Keep the files of the form, each once however often it is sent, and return their ids. Raise Refused, and the
+    errors of `refuse_reader`."""
     uploads = request.FILES.getlist("files")
+    if uploads:
+        refuse_reader(user, session_id)
     if len(uploads) > settings.FILES_OF_A_MESSAGE:
         raise store.too_many_error()
     kept = (
@@ -334,6 +342,7 @@ def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusa
         request.POST.get("model"),
         request.POST.get("effort"),
         number_in(request.POST, "space") if request.POST.get("space") else None,
+        request.POST.get("memory"),
     )
     return page(request, session_id, session, status=status, refusal=refusal, text=text, mode=mode, choice=choice)
 

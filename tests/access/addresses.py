@@ -22,11 +22,12 @@ from tests.programs import Program
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 # Pages about the own sign-in, which take no id of anybody's rows; and the administration, which has its own test.
 APART = ("admin", "account", "mfa", "sso", "saml", "socialaccount")
-# Parameters that are ids under other names: of the second kind of links, of a question instead of an answer, …
+# Parameters that are ids under other names.
 OTHER_IDS = {
     "unlink": {"link_id": "linked_id"},
     "message_edit": {"message_id": "question"},
     "skill": {"name": "folder"},
+    "remove_group": {"group_id": "held_id"},
 }
 # Queries without which a page has nothing to show.
 QUERIES = {
@@ -34,6 +35,7 @@ QUERIES = {
     "memory_search": f"?q={COMMON}",
     "memory_past": f"?q={COMMON}",
     "memory_lab": f"?q={COMMON}",
+    "chosen_documents": f"?words={COMMON}",
     "older_sessions": "?after=2100-01-01T00:00:00.000000Z_00000000-0000-4000-8000-000000000000",
 }
 # What an operation needs before it looks for a row.

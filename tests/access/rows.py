@@ -173,7 +173,7 @@ def keep_own(cast: Cast) -> None:
     linked = IdentityLink.objects.create(
         owner=author, canonical=cast.word("canonical", AUTHOR), provider="telegram", peer="zqpeer"
     )
-    link, token = links.share(cast.sessions["private"], "week", SharedLink.Scope.SPACE, cast.space.pk)
+    link, token = links.share(author, cast.sessions["private"], "week", SharedLink.Scope.SPACE, cast.space.pk)
     key, _ = keys.make(author, cast.word("key", AUTHOR), "never")
     deleted = turn(cast, "deleted", frozenset()).message.session
     lifecycle.delete(deleted)

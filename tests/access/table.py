@@ -88,7 +88,7 @@ PAGES = """
     messages_after                  members     -
     post_frame                      -           any-id
     send                            -           writers
-    attach                          -           members
+    attach                          -           writers
     attachment                      members     -
     file_viewers                    members     -
     remove_attachment               -           any-id
@@ -188,6 +188,8 @@ PAGES = """
 
 # Memory
     memory                          persons     -
+    memory_choice                   persons     -
+    chosen_documents                any-id      any-id
     memory_topic                    author      -
     memory_search                   persons     -
     memory_past                     persons     -

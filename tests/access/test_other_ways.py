@@ -104,7 +104,7 @@ def test_a_link_opens_for_the_people_of_its_scope(transactional_db):
     settle(accepted)
     browsers = Asking(cast).browsers
     for scope, word in LINKS.items():
-        _, token = links.share(accepted.message.session, "week", scope, cast.space.pk)
+        _, token = links.share(cast.people["author"], accepted.message.session, "week", scope, cast.space.pk)
         opened = {role: browser.get(f"/s/{token}") for role, browser in browsers.items()}
         assert {role for role, page in opened.items() if b"zqlinked" in page.content} == MAY[word], scope
         for role in {"stranger", "outsider"} - MAY[word]:
