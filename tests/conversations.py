@@ -5,8 +5,10 @@ import uuid
 
 from django.utils import timezone
 
+from chat.context.passages import sources_of_prompt
 from chat.conversations import transcript
-from chat.models import ContextRound, Turn
+from chat.models import ContextRound, Message, Turn
+from chat.rendering.citations import SOURCES_KEY
 
 FINISHED = {"stop_reason": "end_turn", "usage": {"output_tokens": 3}, "model": "m"}
 TOOL_USE = {"type": "tool_use", "id": "toolu_1", "name": "save_memory", "input": {"content": "x"}}
@@ -22,6 +24,14 @@ def settle(accepted, text="Hi", status="complete"):
 
 def abandon(turn):
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - dt.timedelta(seconds=1))
+
+
+def cite(accepted):
+    """Let the finished answer cite what was sent with its question, which build_request has found; return a mark."""
+    prompt = Message.objects.get(pk=accepted.message.pk)
+    sources = sources_of_prompt(prompt)
+    Message.objects.filter(pk=accepted.answer.pk).update(meta={SOURCES_KEY: sources})
+    return next(iter(sources))
 
 
 def summarise(session, through_seq, summary="A summary.", used=True, **fields):

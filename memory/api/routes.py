@@ -42,7 +42,7 @@ OPERATION_KEY_PREFIX = "api:{user}:{client_id}:"
 
 
 @router.get("/memory/spaces", response=responses(list[SpaceOut]))
-def space_list(request: KeyedRequest) -> list[SpaceOut]:
+def memory_space_list(request: KeyedRequest) -> list[SpaceOut]:
     """Return the spaces whose memory you may read: your own first, then those that you are a member of."""
     own = Space.objects.own_of(request.auth)
     roles = SpaceRole.objects.filter(user=request.auth).select_related("space").order_by("space")

@@ -40,8 +40,9 @@ def advance(walk: DemoWalk, save: Save | None) -> None:
 
 
 def close(walk: DemoWalk) -> None:
-    """Store that the person does not want to see the walk any more."""
-    store(walk, ["closed_at"])
+    """Store that the person does not want to see the walk any more. Idempotent."""
+    if walk.closed_at is None:
+        store(walk, ["closed_at"])
 
 
 def store(walk: DemoWalk, names: Collection[str]) -> None:

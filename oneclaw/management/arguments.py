@@ -1,6 +1,7 @@
 """Find the person or the space that an argument of a command names."""
 
 from django.core.management.base import CommandError
+from django.db.models import QuerySet
 
 from oneclaw.models import Space, User
 
@@ -29,3 +30,11 @@ def space_named(name: str, user: User | None = None) -> Space:
     if len(named) > 1:
         raise CommandError(f"Several spaces are called {name}: give the number, which `space list` shows.")
     return named[0]
+
+
+def space_or_own(user: User, space: Space | None, allowed: QuerySet[Space] | None = None) -> Space:
+    """Return the space, or the own one of `user` without any. Raise CommandError when it is none of `allowed`."""
+    found = space or Space.objects.own_of(user)
+    if allowed is not None and not allowed.filter(pk=found.pk).exists():
+        raise CommandError(f"{user} may read “{found.name}”, and not do this.")
+    return found

@@ -1,131 +1,371 @@
-"""For whom each address, operation, frame and tool is: the one place where that is written down for the tests.
+"""For whom each way into the product is: a new way fails the tests of this folder until it has a line here.
 
-A rule says who gets in at a row that is shared with the space. A private row of the author is the author's alone
-        under
-every rule, and who has no role in the space gets the same as for a row that does not exist.
+A word says (roles.py) who gets further than to what is not there, at a row that is shared with the space. A private row
+of the author is there for the author alone, whatever the word is, and who has no role in the space is told of a shared
+row what they are told of one that does not exist.
+
+Whoever may not, must change nothing. What those who may do by POST, or by an operation that changes something, is the
+subject of other tests.
 """
 
-SEES = frozenset({"owner", "author", "editor", "reader", "grouped"})
-WRITES = frozenset({"owner", "author", "editor"})
-# Who manages a shared conversation; who owns the space; who has begun the conversation, or whose row it is.
-MANAGES, OWNS, BEGAN = frozenset({"owner", "author"}), frozenset({"owner"}), frozenset({"author"})
-# The owners of a space, and who may forget in every space by a role of the server.
-FORGETS, STAFF = frozenset({"owner", "staff"}), frozenset({"staff"})
-PERSONS = SEES | {"former", "stranger", "staff"}
-EVERYBODY = PERSONS | {"outsider"}
-# There for nobody in this cast: no such row, a row without what is asked for, or not switched on.
-NOBODY = frozenset[str]()
-# Answers everybody who is signed in alike, whatever the id is, and does nothing with what is another person's.
-ALIKE = "alike"
+# The patterns of the resolver, by their name, or their path when they have none; "-": the method is not taken.
+PAGES = """
+                                    GET         POST
 
-GET = {
-    EVERYBODY: "healthz readyz diagrams manifest favicon.ico",
-    PERSONS: """usage send_archive import_account delete_account make_key settings chat search sessions commands
-        prompts agents
-        new_agent schedules schedule_news new_task spaces new_space make_link_code channels conversations
-        export_many import news shared_links memory_choice memory memory_search memory_past memory_lab memory_files
-        library
-        memory_switches memory_looks memory_skills memory_new_skill memory_import_skills memory_instructions
-        memory_export memory_import memory_inbox memory_propose memory_forget""",
-    STAFF: """groups group team team_people team_person offboard invitations team_keeping team_usage team_usage_csv
-        team_budgets
-        team_settings team_audit team_audit_export team_health""",
-    SEES: """conversation messages_after attachment session_menu meter context rounds context_json export_markdown
-        export_json space space_viewers space_members session_viewers file_viewers message_details message_raw
-        shared copy_shared library_file library_version space_memory space_instructions memory_document_viewers
-        memory_document memory_version""",
-    WRITES: "compact library_remove",
-    MANAGES: "rename share_with_space",
-    OWNS: """edit_space delete_space hand_over_space memory_edit memory_entry memory_entry_row memory_entry_forget
-        memory_undo""",
-    BEGAN: """share edit_prompt edit_agent delete_agent edit_task schedule_history delete_task move_to_space channel
-        import_progress message_edit""",
-    FORGETS: "memory_forgotten memory_receipt",
-    NOBODY: """offboarding offboarding_receipt remove_rule end_hold team_budget message_source welcome invited
-        first_account metrics end_device older_sessions round edit_round message_context
-        message_context_json memory_topic message_memories memory_skill memory_edit_skill memory_delete_skill
-        memory_entry_propose stop_sub_session scim/v2/ServiceProviderConfig scim/v2/Schemas scim/v2/ResourceTypes
-        scim/v2/Users scim/v2/Groups scim/v2/Users/<int:row_id> scim/v2/Groups/<int:row_id> api/v1/ api/sessions""",
-    ALIKE: "memory_walk chosen_documents",
-}
-# Who must not get further than to what is not there. What those who may do is the subject of other tests.
-POST = {
-    PERSONS: """import_account delete_account dismiss_announcement make_key settings prompts new_agent schedules
-        new_task new_space
-        channels make_link_code organise export_many import memory_lab_keep memory_lab_run library_add
-        memory_switches memory_new_skill memory_import_skills memory_instructions memory_import
-        memory_import_confirm memory_forget""",
-    STAFF: """groups group team sign_out_person offboard set_rule set_hold team_budgets change_setting change_role
-        set_active give_link invite invite_many renew_invitation revoke_invitation
-        decide_sign_up""",
-    SEES: "end leave_space message_show message_fork message_retry message_continue copy_shared memory_proposal",
-    WRITES: "stop attach compact library_remove space_instructions memory_suggestion",
-    MANAGES: "rename make_private",
-    OWNS: """edit_space archive_space delete_space add_space_member space_member space_group memory_edit
-        memory_restore memory_delete_line memory_entry memory_entry_confirm memory_entry_forget memory_put_back
-        memory_gone memory_decide memory_undo""",
-    BEGAN: """share share_with_space edit_prompt delete_prompt edit_agent delete_agent edit_task run_schedule
-        switch_task delete_task answer_task move_to_space channel reset_channel rename_folder delete_folder
-        message_edit""",
-    NOBODY: """offboarding offboarding_receipt remove_rule end_hold team_budget welcome invited first_account
-        end_device edit_round undo_round hand_over_space message_rate
-        memory_feedback memory_edit_skill memory_delete_skill memory_approve_skill memory_skill_off
-        memory_take_out memory_review memory_propose stop_sub_session scim/v2/ServiceProviderConfig
-        scim/v2/Schemas scim/v2/ResourceTypes scim/v2/Users scim/v2/Groups scim/v2/Users/<int:row_id>
-        scim/v2/Groups/<int:row_id> api/v1/""",
-    # They begin a conversation under a new id, or change own rows alone.
-    ALIKE: """post_frame send read unshare remove_attachment revoke_key unlink revoke memory_lab_drop
-        memory_walk_close chosen_documents""",
-}
-API = {
-    PERSONS: """me usage models agents session_list send space_list make_space link_list copy_link document_list
-        search
-        library_file_list add_library_file search_library suggestion_list skill_list replace_document
-        append_to_document""",
-    SEES: """session message_list export context round_list space member_list leave_space library_file
-        library_file_content library_file_text proposal_list propose answer_proposal restore_session
-        change_session""",
-    MANAGES: "delete_session unshare_session reset",
-    OWNS: "change_space delete_space add_member change_member remove_member hand_over_space remove_group",
-    BEGAN: "make_link sharing_preview share_session revoke_link document revision_list",
-    NOBODY: "change_round undo_round skill",
-    WRITES: "stop compact remove_library_file answer_suggestion",
-}
-# Ids under other names: of the second kind of links, of a question instead of an answer, and of the groups of a
-# space.
-OTHER_IDS = {
-    "unlink": {"link_id": "linked_id"},
-    "message_edit": {"message_id": "question"},
-    "remove_group": {"group_id": "held_id"},
-}
-# What an operation needs before it looks for a row.
-BODIES = {
-    "change_round": {"summary": "x"},
-    "change_member": {"role": "reader"},
-    "share_session": {"space": 1},
-    "answer_suggestion": {"answer": "accept"},
-    "propose": {"text": "x"},
-    "answer_proposal": {"answer": "accept"},
-}
-QUERIES = {"sharing_preview": "?space=1"}
-# Pages about the own sign-in, which take no id of anybody's rows; and the administration, which has its own test.
-APART = ("admin", "account", "mfa", "sso", "saml", "socialaccount")
-# What others than those of the rule read on a page: names for those who keep groups or read the audit log, and
-# what the author has shared by a link.
-MORE_WORDS = {
-    "group": {"zqspace"},
-    "team_keeping": {"zqspace"},
-    "team_audit": {"zqspace"},
-    "memory_forget": {"zqspace"},
-    "memory_forgotten": {"zqspace"},
-    "memory_receipt": {"zqspace"},
-    "shared": {"zqprivateasked", "zqprivateanswer", "zqprivatetitle"},
-    "copy_shared": {"zqprivatetitle"},
-}
+    healthz                         everybody   -
+    readyz                          everybody   -
+    metrics                         nobody      -
+    diagrams                        everybody   -
+    manifest                        everybody   -
+    favicon.ico                     everybody   -
 
+# Accounts
+    welcome                         nobody      nobody
+    invited                         nobody      nobody
+    first_account                   nobody      nobody
+    settings                        persons     persons
+    usage                           persons     -
+    make_key                        persons     persons
+    revoke_key                      -           any-id
+    end_device                      -           any-id
+    send_archive                    persons     -
+    import_account                  persons     persons
+    delete_account                  persons     persons
 
-def by_name(rules):
-    """Return {name: rule}. Each name has one rule."""
-    found = [(name, rule) for rule, names in rules.items() for name in names.split()]
-    assert len(found) == len(dict(found)), "a name has two rules"
-    return dict(found)
+# For those who run the server for others
+    team                            staff       staff
+    team_people                     staff       -
+    team_person                     staff       -
+    sign_out_person                 -           staff
+    change_role                     -           staff
+    set_active                      -           staff
+    give_link                       -           staff
+    offboard                        staff       staff
+    offboarding                     staff       -
+    offboarding_receipt             staff       -
+    team_keeping                    staff       -
+    set_rule                        -           staff
+    remove_rule                     -           staff
+    set_hold                        -           staff
+    end_hold                        -           staff
+    invitations                     staff       -
+    invite                          -           staff
+    invite_many                     -           staff
+    renew_invitation                -           staff
+    revoke_invitation               -           staff
+    decide_sign_up                  -           staff
+    team_usage                      staff       -
+    team_usage_csv                  staff       -
+    team_budgets                    staff       staff
+    team_budget                     staff       staff
+    team_settings                   staff       -
+    change_setting                  -           staff
+    dismiss_announcement            -           persons
+    team_health                     staff       -
+    team_audit                      staff       -
+    team_audit_export               staff       -
+    groups                          staff       staff
+    group                           staff       staff
+
+# Programs, by a key
+    scim/v2/ServiceProviderConfig   nobody      nobody
+    scim/v2/Schemas                 nobody      nobody
+    scim/v2/ResourceTypes           nobody      nobody
+    scim/v2/Users                   nobody      nobody
+    scim/v2/Groups                  nobody      nobody
+    scim/v2/Users/<int:row_id>      nobody      nobody
+    scim/v2/Groups/<int:row_id>     nobody      nobody
+    api/v1/                         nobody      nobody
+    api/sessions                    nobody      -
+
+# Conversations
+    chat                            persons     -
+    search                          persons     -
+    sessions                        persons     -
+    older_sessions                  persons     -
+    conversations                   persons     -
+    conversation                    members     -
+    messages_after                  members     -
+    post_frame                      -           any-id
+    send                            -           writers
+    attach                          -           writers
+    attachment                      members     -
+    file_viewers                    members     -
+    remove_attachment               -           any-id
+    stop                            -           writers
+    end                             -           members
+    read                            -           any-id
+    session_menu                    members     -
+    rename                          managers    managers
+    organise                        -           persons
+    rename_folder                   -           author
+    delete_folder                   -           author
+    stop_sub_session                -           author
+    commands                        persons     -
+    news                            persons     -
+
+# Messages
+    message_details                 members     -
+    message_raw                     members     -
+    message_source                  members     -
+    message_context                 members     -
+    message_context_json            members     -
+    message_memories                private     -
+    memory_feedback                 -           private
+    message_rate                    -           private
+    message_edit                    author      author
+    message_show                    -           writers
+    message_retry                   -           writers
+    message_continue                -           writers
+    message_fork                    -           members
+
+# What the model is sent
+    meter                           members     -
+    context                         members     -
+    context_json                    members     -
+    compact                         writers     writers
+    rounds                          members     -
+    round                           members     -
+    edit_round                      writers     writers
+    undo_round                      -           writers
+
+# Sharing, exports and imports
+    share                           author      author
+    unshare                         -           any-id
+    share_with_space                managers    author
+    make_private                    -           managers
+    move_to_space                   author      author
+    session_viewers                 members     -
+    shared_links                    persons     -
+    revoke                          -           any-id
+    shared                          members     -
+    copy_shared                     members     members
+    export_markdown                 members     -
+    export_json                     members     -
+    export_many                     persons     persons
+    import                          persons     persons
+    import_progress                 author      -
+
+# Prompts, agents, schedules and channels
+    prompts                         persons     persons
+    edit_prompt                     author      author
+    delete_prompt                   -           author
+    agents                          persons     -
+    new_agent                       persons     persons
+    edit_agent                      author      author
+    delete_agent                    author      author
+    schedules                       persons     persons
+    schedule_news                   persons     -
+    new_task                        persons     persons
+    edit_task                       author      author
+    schedule_history                author      -
+    run_schedule                    -           author
+    switch_task                     -           author
+    delete_task                     author      author
+    answer_task                     -           author
+    channels                        persons     persons
+    channel                         author      author
+    reset_channel                   -           author
+    make_link_code                  persons     persons
+    unlink                          -           any-id
+
+# Spaces
+    spaces                          persons     -
+    new_space                       persons     persons
+    space                           members     -
+    space_viewers                   members     -
+    space_members                   members     -
+    space_memory                    members     -
+    space_instructions              members     writers
+    edit_space                      owners      owners
+    archive_space                   -           owners
+    delete_space                    owners      owners
+    add_space_member                -           owners
+    space_member                    -           owners
+    space_group                     -           owners
+    hand_over_space                 owners      owners
+    leave_space                     -           members
+
+# Memory
+    memory                          persons     -
+    memory_choice                   persons     -
+    chosen_documents                any-id      any-id
+    memory_topic                    author      -
+    memory_search                   persons     -
+    memory_past                     persons     -
+    memory_files                    persons     -
+    memory_document                 members     -
+    memory_document_viewers         members     -
+    memory_version                  members     -
+    memory_edit                     owners      owners
+    memory_restore                  -           owners
+    memory_delete_line              -           owners
+    memory_put_back                 -           owners
+    memory_gone                     -           owners
+    memory_entry                    owners      owners
+    memory_entry_row                owners      -
+    memory_entry_confirm            -           owners
+    memory_entry_propose            nobody      -
+    memory_entry_forget             owners      owners
+    memory_undo                     owners      owners
+    memory_inbox                    persons     -
+    memory_propose                  persons     nobody
+    memory_proposal                 -           members
+    memory_suggestion               -           writers
+    memory_decide                   -           owners
+    memory_take_out                 -           owners
+    memory_review                   -           owners
+    memory_forget                   persons     persons
+    memory_forgotten                forgetters  -
+    memory_receipt                  forgetters  -
+    memory_switches                 persons     persons
+    memory_looks                    persons     -
+    memory_instructions             persons     persons
+    memory_export                   persons     -
+    memory_import                   persons     persons
+    memory_import_confirm           -           persons
+    memory_walk                     any-id      -
+    memory_walk_close               -           any-id
+    memory_lab                      persons     -
+    memory_lab_keep                 -           persons
+    memory_lab_run                  -           persons
+    memory_lab_drop                 -           any-id
+
+# Skills and libraries
+    memory_skills                   persons     -
+    memory_new_skill                persons     persons
+    memory_import_skills            persons     persons
+    memory_skill                    members     -
+    memory_edit_skill               writers     writers
+    memory_delete_skill             writers     writers
+    memory_approve_skill            -           members
+    memory_skill_off                -           members
+    library                         persons     -
+    library_add                     -           persons
+    library_file                    members     -
+    library_version                 members     -
+    library_remove                  writers     writers
+"""
+
+# The operations of the API's own description.
+OPERATIONS = """
+    me                              persons
+    usage                           persons
+    models                          persons
+    agents                          persons
+    search                          members
+
+    session_list                    persons
+    session                         members
+    message_list                    members
+    export                          members
+    send                            persons
+    stop                            writers
+    change_session                  members
+    delete_session                  managers
+    restore_session                 members
+    reset                           managers
+    context                         members
+    compact                         writers
+    round_list                      members
+    change_round                    writers
+    undo_round                      writers
+    share_session                   author
+    sharing_preview                 author
+    unshare_session                 managers
+    link_list                       persons
+    make_link                       author
+    revoke_link                     author
+    copy_link                       persons
+
+    space_list                      persons
+    make_space                      persons
+    space                           members
+    change_space                    owners
+    delete_space                    owners
+    leave_space                     members
+    hand_over_space                 owners
+    member_list                     members
+    add_member                      owners
+    change_member                   owners
+    remove_member                   owners
+    remove_group                    owners
+
+    memory_space_list               persons
+    document_list                   members
+    document                        members
+    revision_list                   members
+    replace_document                writers
+    append_to_document              writers
+    suggestion_list                 persons
+    answer_suggestion               writers
+    proposal_list                   members
+    propose                         members
+    answer_proposal                 members
+    skill_list                      persons
+    skill                           members
+    library_file_list               members
+    add_library_file                persons
+    library_file                    members
+    library_file_content            members
+    library_file_text               members
+    remove_library_file             writers
+    search_library                  members
+"""
+
+# The frames that a client sends, about a conversation that is shared with the space, or a message of it.
+FRAMES = """
+    ping                            persons
+    writing                         members
+    open                            members
+    show                            writers
+    send                            writers
+    edit                            author
+    retry                           writers
+    continue                        writers
+    stop                            writers
+    take_back                       writers
+"""
+
+# The tools of the model: whom a call tells words of the rows, in a private conversation of theirs in the space, and in
+# one that is shared with it, where the private rows of whoever asks are left out too. "-": it is not offered there.
+TOOLS = """
+                                    PRIVATE     SHARED
+
+    memory_search                   members     writers
+    memory_get                      members     writers
+    documents_search                members     -
+    documents_get                   members     -
+    skill_read                      members     writers
+    save_memory                     members     writers
+    read_result                     nobody      writers
+    schedule                        nobody      -
+    sessions_list                   author      -
+    sessions_history                author      -
+    sessions_send                   author      -
+    sessions_spawn                  nobody      -
+"""
+
+# The commands of manage.py that take a person (--user), with the space where they take one.
+COMMANDS = """
+    space list                      persons
+    memory status                   members
+    memory index                    members
+    memory search                   members
+    memory flush                    members
+    memory import                   writers
+    memory export                   members
+    memory forget                   forgetters
+    memory skills                   persons
+    memory lab                      members
+    library add                     writers
+    library list                    members
+    library export                  members
+"""
+
+# Shared links, by their scope.
+LINKS = """
+    everybody                       everybody
+    signed_in                       persons
+    space                           members
+"""

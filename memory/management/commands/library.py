@@ -16,6 +16,7 @@ from memory.transfer import library
 from memory.transfer.library import FOLDER_MARK
 from memory.transfer.workspace import FolderError
 from oneclaw.audit.record import record
+from oneclaw.management.arguments import person, space_named, space_or_own
 from oneclaw.models import AuditKind, Space, User
 from oneclaw.tasks import only_rows, send
 
@@ -44,10 +45,9 @@ class Command(BaseCommand):
             action.add_argument("--json", action="store_true", help="one JSON document on standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user = User.objects.filter(email__iexact=options["user"]).first()
-        if user is None:
-            raise CommandError(f"There is no person with the address {options['user']}.")
-        report = options["do"](user, space_of(user, options["space"]), options)
+        user = person(options["user"])
+        space = space_named(options["space"], user) if options["space"] else None
+        report = options["do"](user, space_or_own(user, space), options)
         if options["json"]:
             self.stdout.write(json.dumps(report, ensure_ascii=False))
             return
@@ -89,16 +89,6 @@ class Command(BaseCommand):
         found = LibraryFile.objects.visible_to(user).filter(space=space)
         newest = FileVersion.objects.filter(file__in=found).order_by("file__name", "file", "-number")
         return [row_of(version) for version in newest.distinct("file__name", "file").select_related("file")]
-
-
-def space_of(user: User, name: str | None) -> Space:
-    """Return the space with this name that `user` may read; their own for None."""
-    if name is None:
-        return Space.objects.own_of(user)
-    found = list(Space.objects.visible_to(user).exclude(kind=Space.Kind.AGENT).filter(name=name)[:2])
-    if len(found) != 1:
-        raise CommandError(f"There is no space “{name}”." if not found else f"There are several spaces “{name}”.")
-    return found[0]
 
 
 def named_files(path: Path) -> list[tuple[Path, str]]:

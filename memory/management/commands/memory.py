@@ -23,14 +23,14 @@ from memory.lab import golden
 from memory.notes import coverage, flush
 from memory.notes import status as backlog
 from memory.policy import switches
-from memory.policy.access import Sources
+from memory.policy.access import Sources, spaces_to_forget_in
 from memory.search.manager import PASSAGE_SLACK_POINTS, HybridSearchManager
 from memory.search.passage import Passage
 from memory.skills import importing
 from memory.skills.approval import with_states
 from memory.skills.catalogue import skills_of_person
 from memory.transfer import workspace
-from oneclaw.management.arguments import person, space_named
+from oneclaw.management.arguments import person, space_named, space_or_own
 from oneclaw.models import Space, User
 
 
@@ -150,7 +150,7 @@ class Command(BaseCommand):
         limits = options["max_results"], options["min_score"]
         slack = PASSAGE_SLACK_POINTS if options["slack"] is None else options["slack"]
         said_by = user if space is None and switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
-        manager = HybridSearchManager([memory_of(user, space)], Sources(transcripts_of=said_by, asked_by=user))
+        manager = HybridSearchManager([space_or_own(user, space)], Sources(transcripts_of=said_by, asked_by=user))
         if queries is not None:
             for asked in read_queries(queries, user):
                 found = manager.search(asked["query"], *limits, asked["today"], slack)
@@ -181,7 +181,7 @@ class Command(BaseCommand):
 
     def lab(self, *, user: User, space: Space | None, json: bool, **_: Any) -> None:
         """Run the golden questions. Raise CommandError if fewer find their line since the last change."""
-        space = memory_of(user, space)
+        space = space_or_own(user, space)
         made = golden.run(space, user)
         result = {"found": made.found if made else 0, "total": made.total if made else 0, "setup": golden.setup()}
         self.write_result(
@@ -207,7 +207,8 @@ class Command(BaseCommand):
 
     def import_folder(self, *, user: User, space: Space | None, folder: Path, wait: bool, json: bool, **_: Any) -> None:
         """Import a workspace folder. Raise CommandError if a file was refused or, with `wait`, not indexed."""
-        report = with_folder(workspace.import_folder, folder, memory_of(user, space), user)
+        into = space_or_own(user, space, Space.objects.writable_by(user).filter(archived_at=None))
+        report = with_folder(workspace.import_folder, folder, into, user)
         behind = backlog.index_all(user, space, progress=self.progress).failed if wait else []
         self.write_result(vars(report) | {"not_indexed": behind}, json, lambda _: import_lines(report))
         if report.refused or behind:
@@ -215,7 +216,7 @@ class Command(BaseCommand):
 
     def export_folder(self, *, user: User, space: Space | None, folder: Path, json: bool, **_: Any) -> None:
         """Export the documents of the person or the space into a folder."""
-        report = with_folder(workspace.export_folder, folder, memory_of(user, space))
+        report = with_folder(workspace.export_folder, folder, space_or_own(user, space))
         self.write_result({"written": report.written}, json, lambda _: [f"{len(report.written)} files were written."])
 
     def forget(
@@ -230,7 +231,7 @@ class Command(BaseCommand):
         **_: Any,
     ) -> None:
         """Forget lines and write the receipt, or with `dry_run` only list what would be removed."""
-        space = memory_of(user, space)
+        space = space_or_own(user, space, spaces_to_forget_in(user))
         if words is not None:
             lines = lines + forget_plans.lines_with(space, words)
         try:
@@ -259,11 +260,6 @@ class Command(BaseCommand):
         """Write the progress to a terminal, on one line."""
         if self.stderr.isatty():
             self.stderr.write(f"\r{done} of {total}", ending="\n" if done == total else "")
-
-
-def memory_of(user: User, space: Space | None) -> Space:
-    """Return the space, or the own one of `user` without any."""
-    return space or Space.objects.own_of(user)
 
 
 def sessions_of(user: User | None, session: str | None, space: Space | None = None) -> Iterable[ChatSession]:
