@@ -31,6 +31,7 @@ from django.utils import timezone
 from PIL import Image, ImageDraw
 from playwright.async_api import Page
 
+import screenshots_team
 from chat.conversations import agents, transcript
 from chat.conversations.keys import Sender
 from chat.library import saved_prompts
@@ -48,10 +49,11 @@ from memory.tools import decisions, reviews
 from memory.tools.contradictions import Contradicted
 from memory.trust.matching import SourceText
 from memory.trust.suggestions import wait
+from oneclaw import runtime_settings
 from oneclaw.demo import model as demo
 from oneclaw.demo.scripted import ScriptedModel, answer, key_refused, text, tool_use
 from oneclaw.llm import Block
-from oneclaw.models import Space, User
+from oneclaw.models import RuntimeSetting, Space, User
 from oneclaw.spaces import lifecycle as spaces
 from oneclaw.spaces import members
 from oneclaw.threads import in_database
@@ -235,6 +237,7 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await page.get_by_role("button", name="Create link").click()
                 await take(page, folder, "phone-share", scheme)
         await unattended(live, folder, ada, model)
+        await team(live, folder, ada)
         await walk(live, folder)
 
 
@@ -303,6 +306,35 @@ def talk_elsewhere(user: User) -> None:
             IdentityLink.objects.create(
                 owner=user, canonical="Ada", provider=channel, peer=peer, proven_at=timezone.now()
             )
+
+
+async def team(live: LiveServer, folder: Path, ada: User) -> None:
+    """Draw the pages of those who run the installation for a team."""
+    owner, person = await in_database(screenshots_team.gather, ada)
+    for scheme in ("light", "dark"):
+        async with open_page(live, owner, color_scheme=scheme, viewport=DESKTOP) as page:
+            await page.goto("/settings/")
+            await take(page, folder, "team-announcement", scheme, "/")
+            await page.get_by_role("button", name="Dismiss").click()
+            await take(page, folder, "team-people", scheme, "/team/people/")
+            await take(page, folder, "team-person", scheme, f"/team/people/{person.pk}/")
+            await take(page, folder, "team-removal", scheme, f"/team/people/{person.pk}/offboard")
+            await take(page, folder, "team-invitations", scheme, "/team/invitations/")
+            await take(page, folder, "team-groups", scheme, "/groups/")
+            await take(page, folder, "team-usage", scheme, "/team/usage/")
+            await take(page, folder, "team-budgets", scheme, "/team/budgets/")
+            await take(page, folder, "team-settings", scheme, "/team/settings/")
+            await take(page, folder, "team-retention", scheme, "/team/retention/")
+            await take(page, folder, "team-audit", scheme, "/team/audit/")
+            await take(page, folder, "team-health", scheme, "/team/health/")
+        await in_database(User.objects.filter(pk=owner.pk).update, dismissed_announcement="")
+        async with open_page(live, owner, color_scheme=scheme, viewport=PHONE) as page:
+            await take(page, folder, "phone-team-people", scheme, "/team/people/")
+            await take(page, folder, "phone-team-usage", scheme, "/team/usage/")
+        async with open_page(live, ada, color_scheme=scheme, viewport=PHONE) as page:
+            await take(page, folder, "phone-looks", scheme, "/memory/looks")
+    await in_database(RuntimeSetting.objects.all().delete)
+    runtime_settings.forget()
 
 
 async def walk(live: LiveServer, folder: Path) -> None:

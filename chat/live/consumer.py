@@ -32,6 +32,7 @@ from chat.live.server_frames import (
     ready_frame,
 )
 from oneclaw import pubsub
+from oneclaw.people import seen
 from oneclaw.people.preferences import accept_language_of, language_of
 from oneclaw.telemetry import metrics
 from oneclaw.threads import in_admission_thread, in_database
@@ -119,6 +120,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             if isinstance(outcome, Sent):
                 self._send_frame(outcome.frame())
                 metrics.acknowledgements.observe(asyncio.get_running_loop().time() - self.last_heard)
+                if seen.is_due(self.user):
+                    await in_database(seen.record_seen, self.user)
             if isinstance(frame, SendFrame) and isinstance(outcome, Stored) and self.room is None:
                 session = outcome.message.session
                 room = self._enter_room(frame.session, session.owner_id)

@@ -136,5 +136,5 @@ def change(actor: User, name: str, new: str) -> None:
 
 
 def fingerprint(text: str) -> str:
-    """Return by what a session remembers that its person has dismissed `text`."""
+    """Return by what the row of a person remembers that they have dismissed `text`."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib.auth.decorators import permission_required
+from django.db.models import Min
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.formats import date_format
@@ -12,7 +13,7 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from oneclaw.models import AuditDelivery, AuditLink, Heartbeat, InvariantRun, clock
+from oneclaw.models import AuditDelivery, AuditLink, Heartbeat, InvariantRun, User, clock
 from oneclaw.ops.health import is_migrated
 from oneclaw.ops.waiting import jobs_by_kind
 from oneclaw.people.requests import SignedInRequest
@@ -28,12 +29,13 @@ VIOLATIONS_MAX_COUNT = 20
 
 @dataclass(frozen=True)
 class HealthCheck:
-    """One part of the installation: how it is, and what to do unless it works."""
+    """One part of the installation: how it is, and what to do unless it works. `waits`: there is nothing to say yet."""
 
     title: str
     is_good: bool
     text: str
     remedy: str = ""
+    waits: bool = False
 
 
 @require_GET
@@ -67,15 +69,19 @@ def migrations() -> HealthCheck:
 
 
 def invariants(run: InvariantRun | None, now: dt.datetime) -> HealthCheck:
+    title = _("Consistency of the data")
+    remedy = _("Run manage.py check_invariants. What it finds is a defect: keep a backup, and report it.")
     if run is None:
-        text = _("Not checked yet.")
-    elif run.count:
+        first = User.objects.aggregate(joined=Min("date_joined"))["joined"]
+        is_new = first is None or now - first < INVARIANTS_LATE
+        text = _("It is checked each day, for the first time within an hour of the start.")
+        never = _("It has never been checked. This needs a worker and beat: manage.py serve worker, manage.py serve beat.")
+        return HealthCheck(title, is_new, text, never, waits=is_new)
+    if run.count:
         text = _("{when}: violations found: {count}").format(when=shown(run.at), count=run.count)
     else:
         text = _("{when}: nothing found").format(when=shown(run.at))
-    is_good = run is not None and not run.count and now - run.at < INVARIANTS_LATE
-    remedy = _("Run manage.py check_invariants. What it finds is a defect: keep a backup, and report it.")
-    return HealthCheck(_("Consistency of the data"), is_good, text, remedy)
+    return HealthCheck(title, not run.count and now - run.at < INVARIANTS_LATE, text, remedy)
 
 
 def audit_log() -> HealthCheck:

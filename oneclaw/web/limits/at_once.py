@@ -163,7 +163,7 @@ class AtOnceMiddleware:
             slots.check(asker)
             await self._application({**scope, SCOPE_NAME: slot}, receive_in_turn, send)
         except TooManyAtOnceError:
-            metrics.requests.labels(scope["method"], "4xx").observe(time.monotonic() - began)
+            metrics.count_request(scope["method"], 429, time.monotonic() - began)
             await refuse(scope, send, 429, "too_many_requests", TOO_MANY, RETRY_AFTER_SECONDS)
         finally:
             slot.give_back()
