@@ -19,6 +19,8 @@ SHUTDOWN_GRACE_SECONDS = 3
 
 def web(listening: socket.socket | None = None, ready: Callable[[], None] = lambda: None) -> None:
     """Serve pages and sockets on `listening`, or else on HOST and PORT; call `ready` once requests are answered."""
+    import sys
+    sys.setswitchinterval(float(os.environ.get("X_SWITCH", "0.005")))
     Web(web_configuration(), ready).run([listening] if listening else None)
 
 

@@ -81,8 +81,8 @@ def _spent_since(since: dt.datetime) -> Iterator[GaugeMetricFamily]:
     of_all_kinds = F("input_tokens") + F("output_tokens") + F("cached_tokens") + F("written_tokens")
     counts = dict.fromkeys(Spend.Purpose.values, (0, 0, 0.0))
     recent = Spend.objects.filter(at__gt=since).values_list("purpose").order_by()
-    for purpose, *count in recent.annotate(Count("pk"), Sum(of_all_kinds), Sum("cost")):
-        counts[purpose] = count[0], count[1], float(count[2] or 0)
+    for purpose, number, total, dollars in recent.annotate(Count("pk"), total=Sum(of_all_kinds), dollars=Sum("cost")):
+        counts[purpose] = number, total, float(dollars or 0)
     for purpose, (number, total, dollars) in counts.items():
         calls.add_metric([purpose], number)
         tokens.add_metric([purpose], total)

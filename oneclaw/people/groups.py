@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods
 from oneclaw.models import Group
 from oneclaw.people import roles
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.people.sign_in.fresh import fresh_sign_in_required
 from oneclaw.spaces import groups
 from oneclaw.spaces.members import MembersError
 from oneclaw.text import InvalidTextError
@@ -21,7 +22,7 @@ PAGE_ROWS = 100
 
 @require_http_methods(["GET", "POST"])
 def group_list(request: SignedInRequest) -> HttpResponse:
-    """List the groups; POST makes one."""
+    """List the groups; POST makes one, which nobody is in yet."""
     check_admin(request)
     refusal = ""
     if request.method == "POST":
@@ -41,26 +42,35 @@ def group_list(request: SignedInRequest) -> HttpResponse:
 def group(request: SignedInRequest, group_id: int) -> HttpResponse:
     """Show a group with its members; POST changes it (`do`: rename, add, remove, delete)."""
     check_admin(request)
-    shown, refusal = get_object_or_404(Group, pk=group_id), ""
-    if request.method == "POST":
-        form, do = request.POST, request.POST.get("do", "")
-        changes: dict[str, Callable[[], object]] = {
-            "rename": lambda: groups.rename(shown, form.get("name")),
-            "add": lambda: groups.add(shown, form.get("email", "")),
-            "remove": lambda: groups.remove(get_object_or_404(shown.members, pk=form.get("member", "0"))),
-            "delete": lambda: groups.delete(shown),
-        }
-        try:
-            changes.get(do, lambda: None)()
-        except (InvalidTextError, groups.GroupError, MembersError) as error:
-            refusal = error.sentence
-        else:
-            return redirect("groups") if do == "delete" else redirect("group", shown.pk)
-    members = shown.members.select_related("user").order_by("user__first_name", "user__email")
+    found = get_object_or_404(Group, pk=group_id)
+    # A group gives its members spaces.
+    return changed(request, found) if request.method == "POST" else shown(request, found)
+
+
+@fresh_sign_in_required
+def changed(request: SignedInRequest, group: Group) -> HttpResponse:
+    """Change `group` as the form says."""
+    form, do = request.POST, request.POST.get("do", "")
+    changes: dict[str, Callable[[], object]] = {
+        "rename": lambda: groups.rename(group, form.get("name")),
+        "add": lambda: groups.add(group, form.get("email", "")),
+        "remove": lambda: groups.remove(get_object_or_404(group.members, pk=form.get("member", "0"))),
+        "delete": lambda: groups.delete(group),
+    }
+    try:
+        changes.get(do, lambda: None)()
+    except (InvalidTextError, groups.GroupError, MembersError) as error:
+        return shown(request, group, error.sentence)
+    return redirect("groups") if do == "delete" else redirect("group", group.pk)
+
+
+def shown(request: SignedInRequest, group: Group, refusal: str = "") -> HttpResponse:
+    """Return the page of `group`, and why it could not be changed."""
+    members = group.members.select_related("user").order_by("user__first_name", "user__email")
     context = {
-        "group": shown,
+        "group": group,
         "page": Paginator(members, PAGE_ROWS).get_page(request.GET.get("page")),
-        "spaces": shown.spaces.select_related("space").order_by("space__name"),
+        "spaces": group.spaces.select_related("space").order_by("space__name"),
         "refusal": refusal,
     }
     return render(request, "people/group.html", context, status=422 if refusal else 200)

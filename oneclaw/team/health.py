@@ -13,6 +13,7 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
+from oneclaw.llm.upstreams import failing
 from oneclaw.models import AuditDelivery, AuditLink, Heartbeat, InvariantRun, User, clock
 from oneclaw.ops.health import is_migrated
 from oneclaw.ops.waiting import jobs_by_kind
@@ -45,7 +46,7 @@ def health(request: SignedInRequest) -> HttpResponse:
     now, run = clock.read_database_time(), InvariantRun.objects.first()
     jobs = [(each, each.since is not None and now - each.since > BEHIND) for each in jobs_by_kind()]
     context = {
-        "checks": [worker(), migrations(), invariants(run, now), audit_log(), collector()],
+        "checks": [worker(), migrations(), *model_servers(), invariants(run, now), audit_log(), collector()],
         "jobs": [(each, is_behind) for each, is_behind in jobs if each.due or each.failed],
         "violations": run.violations[:VIOLATIONS_MAX_COUNT] if run else [],
     }
@@ -66,6 +67,21 @@ def migrations() -> HealthCheck:
     is_done = is_migrated()
     text = _("The database fits this version.") if is_done else _("The database is older than this version.")
     return HealthCheck(_("Database"), is_done, text, _("Run manage.py migrate."))
+
+
+def model_servers() -> list[HealthCheck]:
+    """Return whether each model server answered the last request of this process."""
+    return [
+        HealthCheck(
+            _("Model server {name}").format(name=each.name) if each.name else _("Model server"),
+            each.failure is None,
+            _("{when}: {failure}").format(when=shown(each.at), failure=each.failure.sentence)
+            if each.failure and each.at
+            else _("It has answered the last request of this process, or was not asked yet."),
+            _("It is asked again with the next request. Meanwhile other servers answer, if ONECLAW_UPSTREAMS names some."),
+        )
+        for each in failing.states()
+    ]
 
 
 def invariants(run: InvariantRun | None, now: dt.datetime) -> HealthCheck:
