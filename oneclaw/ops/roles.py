@@ -1,5 +1,6 @@
 """The roles of processes: web, worker, beat, and the demo model when there is no API key."""
 
+import gc
 import os
 import signal
 import socket
@@ -19,8 +20,6 @@ SHUTDOWN_GRACE_SECONDS = 3
 
 def web(listening: socket.socket | None = None, ready: Callable[[], None] = lambda: None) -> None:
     """Serve pages and sockets on `listening`, or else on HOST and PORT; call `ready` once requests are answered."""
-    import sys
-    sys.setswitchinterval(float(os.environ.get("X_SWITCH", "0.005")))
     Web(web_configuration(), ready).run([listening] if listening else None)
 
 
@@ -58,6 +57,9 @@ class Web(uvicorn.Server):
         """Start to serve on `sockets`, and call `ready` if that succeeded."""
         await super().startup(sockets)
         if self.started:
+            # What is loaded by now stays: to look through it again stops everybody for tenths of a second.
+            gc.collect()
+            gc.freeze()
             self.ready()
 
 

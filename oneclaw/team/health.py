@@ -75,7 +75,7 @@ def model_servers() -> list[HealthCheck]:
         HealthCheck(
             _("Model server {name}").format(name=each.name) if each.name else _("Model server"),
             each.failure is None,
-            _("{when}: {failure}").format(when=shown(each.at), failure=each.failure.sentence)
+            f"{shown(each.at)}: {each.failure.sentence}"
             if each.failure and each.at
             else _("It has answered the last request of this process, or was not asked yet."),
             _("It is asked again with the next request. Meanwhile other servers answer, if ONECLAW_UPSTREAMS names some."),

@@ -23,7 +23,7 @@ TOO_MANY = gettext_lazy("Too many requests. Try again in a moment.")
 # When more requests of one sign-in wait than a browser sends at once for a page, it is a program: they are answered one at
 # a time, each after a pause as long as the last one took, because the threads that answer them share one interpreter with
 # everything that others wait for.
-CROWD_COUNT = int(__import__("os").environ.get("X_CROWD", "10"))
+CROWD_COUNT = 10
 PAUSE_MAX_SECONDS = 1.0
 # Requests of one sign-in that may wait, and for how long.
 WAITING_MAX_COUNT, WAITING_SECONDS = 60, 10.0
