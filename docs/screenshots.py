@@ -25,13 +25,13 @@ import django
 
 django.setup()
 
+import screenshots_team
 from django.conf import settings
 from django.core.management import call_command
 from django.utils import timezone
 from PIL import Image, ImageDraw
 from playwright.async_api import Page
 
-import screenshots_team
 from chat.conversations import agents, transcript
 from chat.conversations.keys import Sender
 from chat.library import saved_prompts
@@ -318,10 +318,16 @@ async def team(live: LiveServer, folder: Path, ada: User) -> None:
             await page.get_by_role("button", name="Dismiss").click()
             await take(page, folder, "team-people", scheme, "/team/people/")
             await take(page, folder, "team-person", scheme, f"/team/people/{person.pk}/")
-            await take(page, folder, "team-removal", scheme, f"/team/people/{person.pk}/offboard")
+            await page.goto(f"/team/people/{person.pk}/offboard")
+            await page.get_by_label("Password").fill(screenshots_team.PASSWORD)
+            await page.get_by_role("button", name="Confirm").click()
+            await page.get_by_role("heading", name="Remove").wait_for()
+            await take(page, folder, "team-removal", scheme)
             await take(page, folder, "team-invitations", scheme, "/team/invitations/")
             await take(page, folder, "team-groups", scheme, "/groups/")
-            await take(page, folder, "team-usage", scheme, "/team/usage/")
+            await page.goto("/team/usage/")
+            await page.get_by_role("heading", name="By day").evaluate("heading => heading.scrollIntoView()")
+            await take(page, folder, "team-usage", scheme)
             await take(page, folder, "team-budgets", scheme, "/team/budgets/")
             await take(page, folder, "team-settings", scheme, "/team/settings/")
             await take(page, folder, "team-retention", scheme, "/team/retention/")

@@ -5,6 +5,8 @@ import random
 from decimal import Decimal
 
 from allauth.usersessions.models import UserSession
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 from django.utils import timezone
 
@@ -19,6 +21,7 @@ from oneclaw.people.sign_in import inviting
 from oneclaw.spend.prices import exact_price_of
 
 Role, Purpose = User.Role, Spend.Purpose
+PASSWORD = "a password of Olga"  # noqa: S105 - of a team that lasts as long as the script
 # Name, role, the group, how many minutes ago they were last here (None: never).
 PEOPLE: list[tuple[str, str, str, int | None]] = [
     ("Dorothy Vaughan", Role.PEOPLE, "", 35),
@@ -46,7 +49,7 @@ def gather(curated: User) -> tuple[User, User]:
     """Make the team, and return its owner and the person whose page is shown; the owner has looked at the memory of
     `curated`."""
     now = timezone.now()
-    owner = User.objects.create_user("olga@example.org", "a password of Olga", first_name="Olga Ladyzhenskaya")
+    owner = User.objects.create_user("olga@example.org", PASSWORD, first_name="Olga Ladyzhenskaya")
     roles.set_role(owner, Role.OWNER)
     owner.last_login, owner.timezone_chosen = now, True
     owner.save()
@@ -62,11 +65,13 @@ def gather(curated: User) -> tuple[User, User]:
         ("", Role.MEMBER, ""),
     ):
         inviting.invite(owner, inviting.Wish(email, role, [groups[group]] if group else []), 7)
-    User.objects.create_user("raye@example.org", None, first_name="Raye Montague", is_active=False, awaits_approval=True)
+    User.objects.create_user(
+        "raye@example.org", None, first_name="Raye Montague", is_active=False, awaits_approval=True
+    )
     spend([*made[3:6], curated])
-    Budget.objects.create(period="month", max_cost=Decimal(400))
+    Budget.objects.create(period="month", max_cost=Decimal(60))
     Budget.objects.create(period="month", group=groups["Engine room"], max_cost=Decimal(60))
-    Budget.objects.create(period="day", user=shown, max_cost=Decimal(5))
+    Budget.objects.create(period="day", user=shown, max_cost=Decimal("0.35"))
     RetentionRule.objects.create(kind=RetentionRule.Kind.CONVERSATIONS, days=365)
     runtime_settings.change(owner, "announcement", "On Friday from 18:00 to 18:15 OneClaw is updated.")
     document = MemoryDocument.objects.get(space=Space.objects.own_of(curated), path="MEMORY.md")
@@ -95,6 +100,8 @@ def joined(name: str, role: str, group: Group | None, minutes: int | None) -> Us
 def signed_in_on(person: User, agent: str, address: str, at: dt.datetime) -> None:
     """Sign the person in on a device."""
     session = SessionStore()
+    session[SESSION_KEY], session[HASH_SESSION_KEY] = str(person.pk), person.get_session_auth_hash()
+    session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
     session.create()
     UserSession.objects.create(
         user=person, session_key=session.session_key, user_agent=agent, ip=address, created_at=at, last_seen_at=at

@@ -71,6 +71,9 @@ def migrations() -> HealthCheck:
 
 def model_servers() -> list[HealthCheck]:
     """Return whether each model server answered the last request of this process."""
+    remedy = _(
+        "It is asked again with the next request. Meanwhile other servers answer, if ONECLAW_UPSTREAMS names some."
+    )
     return [
         HealthCheck(
             _("Model server {name}").format(name=each.name) if each.name else _("Model server"),
@@ -78,7 +81,7 @@ def model_servers() -> list[HealthCheck]:
             f"{shown(each.at)}: {each.failure.sentence}"
             if each.failure and each.at
             else _("It has answered the last request of this process, or was not asked yet."),
-            _("It is asked again with the next request. Meanwhile other servers answer, if ONECLAW_UPSTREAMS names some."),
+            remedy,
         )
         for each in failing.states()
     ]
@@ -91,7 +94,9 @@ def invariants(run: InvariantRun | None, now: dt.datetime) -> HealthCheck:
         first = User.objects.aggregate(joined=Min("date_joined"))["joined"]
         is_new = first is None or now - first < INVARIANTS_LATE
         text = _("It is checked each day, for the first time within an hour of the start.")
-        never = _("It has never been checked. This needs a worker and beat: manage.py serve worker, manage.py serve beat.")
+        never = _(
+            "It has never been checked. This needs a worker and beat: manage.py serve worker, manage.py serve beat."
+        )
         return HealthCheck(title, is_new, text, never, waits=is_new)
     if run.count:
         text = _("{when}: violations found: {count}").format(when=shown(run.at), count=run.count)

@@ -1,4 +1,4 @@
-"""Remember which servers have failed last in this process, for the page of health. Nothing here decides who is asked."""
+"""Remember which servers failed last in this process, for the page of health. Nothing here decides who is asked."""
 
 import datetime as dt
 from dataclasses import dataclass

@@ -20,9 +20,9 @@ from oneclaw.telemetry import metrics
 from oneclaw.web.limits.early_refusal import Application, Message, Receive, Send, refuse
 
 TOO_MANY = gettext_lazy("Too many requests. Try again in a moment.")
-# When more requests of one sign-in wait than a browser sends at once for a page, it is a program: they are answered one at
-# a time, each after a pause as long as the last one took, because the threads that answer them share one interpreter with
-# everything that others wait for.
+# When more requests of one sign-in wait than a browser sends at once for a page, it is a program: they are answered one
+# at a time, each after a pause as long as the last one took, because the threads that answer them share one interpreter
+# with everything that others wait for.
 CROWD_COUNT = 10
 PAUSE_MAX_SECONDS = 1.0
 # Requests of one sign-in that may wait, and for how long.
