@@ -32,6 +32,7 @@ from chat.live.server_frames import (
     ready_frame,
 )
 from oneclaw import pubsub
+from oneclaw.models import User
 from oneclaw.people import seen
 from oneclaw.people.preferences import accept_language_of, language_of
 from oneclaw.telemetry import metrics
@@ -94,7 +95,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         self.unsubscribe = pubsub.subscribe(f"user:{self.user.pk}", self._hinted)
         presence.open_sockets.enter(self.user.pk)
         metrics.sockets.inc()
-        await in_admission_thread(presence.arrive, self.user)
+        await in_admission_thread(_arrive, self.user)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         self.last_heard = asyncio.get_running_loop().time()
@@ -242,3 +243,10 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             self.silence = loop.call_later(left, self._check_silence)
         else:
             self.closing = asyncio.create_task(self.close())
+
+
+def _arrive(user: User) -> None:
+    """Record that the person is present, and was here."""
+    presence.arrive(user)
+    if seen.is_due(user):
+        seen.record_seen(user)

@@ -15,8 +15,8 @@ from oneclaw.celery import app
 from oneclaw.demo import model as demo
 from oneclaw.telemetry import tracing
 
-# After so long a thread that answers a request lets the event loop go on, which every socket waits for; Python's own 5 ms
-# make a message wait that long at each of its steps while others are answered (docs/benchmarks.md).
+# After so long a thread that answers a request lets the event loop go on, which every socket waits for; Python's own
+# 5 ms make a message wait that long at each of its steps while others are answered (docs/benchmarks.md).
 SWITCH_SECONDS = 0.001
 # For open requests and sockets at shutdown; then the running answers are saved (chat.turns.loop.shutdown).
 SHUTDOWN_GRACE_SECONDS = 3
