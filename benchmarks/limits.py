@@ -1,21 +1,25 @@
 """Whether one person starves another: what a flood of turns and searches does to somebody else's messages.
 
-    python benchmarks/limits.py [--rounds 3] [--turns 40] [--searches 60] [--seconds 20]
+    python benchmarks/limits.py [--rounds 3] [--turns 40] [--searches 60] [--seconds 20] [--pause 30]
 
 In each round somebody of eight people sends a message every quarter of a second, first alone, and then while a ninth
-person begins `turns` turns and `searches` searches at once every second, whatever the server answers to them. Prints
-the times until the messages of the eight are acknowledged, and what became of the flood. Goal: p95 at most twice the
+person begins `turns` turns and `searches` searches at once every second, whatever the server answers to them. The flood
+is a process of its own, so that it does not delay the clock of the others. Prints the times until the messages of the
+eight are acknowledged, what became of the flood, and the processor time of the web process. Goal: p95 at most twice the
 idle one.
 """
 
 import argparse
 import asyncio
+import json
+import signal
+import sys
 import time
 import uuid
 from collections import Counter
 
 import aiohttp
-from stage import Stage, machine, percentile, stage
+from stage import Stage, cpu_seconds, machine, percentile, stage
 from watchers import Address, opened
 
 PAUSE_SECONDS = 0.25
@@ -51,56 +55,62 @@ async def one_acknowledged(http: aiohttp.ClientSession, address: Address, person
         return (time.monotonic() - began) * 1000
 
 
-async def flood(http: aiohttp.ClientSession, served: Stage, key: str, turns: int, searches: int) -> Counter[str]:
-    """Begin so many turns and searches of the last person at once, every second, until cancelled."""
+async def flood(url: str, key: str, cookie: str, turns: int, searches: int) -> None:
+    """Begin so many turns and searches at once, every second, until SIGTERM; print what was answered as JSON."""
     answers: Counter[str] = Counter()
-    waves: set[asyncio.Task[None]] = set()
-    keyed = {"Authorization": f"Bearer {key}"}
+    tasks: set[asyncio.Task[None]] = set()
+    is_over = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, is_over.set)
 
     async def turn() -> None:
-        async with http.post(
-            f"{served.url}/api/v1/messages", json={"text": "Go on, 100 deltas."}, headers=keyed
-        ) as response:
+        keyed = {"Authorization": f"Bearer {key}"}
+        async with http.post(f"{url}/api/v1/messages", json={"text": "Go on, 100 deltas."}, headers=keyed) as response:
             answers[f"turns {response.status}"] += 1
 
     async def search() -> None:
-        page = f"{served.url}/memory/search?q=what+did+I+say+about+tea"
-        async with http.get(page, headers={"Cookie": served.cookies[-1]}) as response:
+        page = f"{url}/memory/search?q=what+did+I+say+about+tea"
+        async with http.get(page, headers={"Cookie": cookie}) as response:
             await response.read()
             answers[f"searches {response.status}"] += 1
 
-    try:
-        while True:
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
+        while not is_over.is_set():
             for each in [*(turn() for _ in range(turns)), *(search() for _ in range(searches))]:
                 task = asyncio.create_task(each)
-                waves.add(task)
-                task.add_done_callback(waves.discard)
-            await asyncio.sleep(1)
-    except asyncio.CancelledError:
-        for task in list(waves):
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+            await asyncio.wait([asyncio.create_task(is_over.wait())], timeout=1)
+        for task in list(tasks):
             task.cancel()
-        return answers
+    print(json.dumps(answers))
 
 
 async def measure(served: Stage, key: str, options: argparse.Namespace) -> None:
     ours = Address(served.url, served.cookies[:-1])
+    web = served.processes[0].pid
+    numbers = [str(options.turns), str(options.searches)]
     idle: list[float] = []
     flooded: list[float] = []
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
         await acknowledged(http, ours, 3)
         for number in range(options.rounds):
+            began = cpu_seconds(web)
             alone = await acknowledged(http, ours, options.seconds)
-            flooding = asyncio.create_task(flood(http, served, key, options.turns, options.searches))
+            used, began = [cpu_seconds(web) - began], cpu_seconds(web)
+            flooding = await asyncio.create_subprocess_exec(
+                sys.executable, __file__, "--flood", served.url, key, served.cookies[-1], *numbers,
+                stdout=asyncio.subprocess.PIPE,
+            )  # fmt: skip
             await asyncio.sleep(1)
             beside = await acknowledged(http, ours, options.seconds)
-            flooding.cancel()
-            answers = await flooding
+            used.append(cpu_seconds(web) - began)
+            flooding.terminate()
+            answers = (await flooding.communicate())[0].decode().strip()
             idle, flooded = idle + alone, flooded + beside
-            print(
-                f"round {number + 1}: {described(alone)} idle, {described(beside)} beside {dict(answers)}", flush=True
-            )
-            # Until the turns of the flood have ended.
-            await asyncio.sleep(15 if number + 1 < options.rounds else 0)
+            print(f"round {number + 1}: {described(alone)} idle, {described(beside)} beside {answers}", flush=True)
+            print(f"  seconds of processor time: {used[0]:.1f} idle, {used[1]:.1f} beside", flush=True)
+            # Until the turns of the flood have ended, and its minute.
+            await asyncio.sleep(options.pause if number + 1 < options.rounds else 0)
     ratio = percentile(flooded, 0.95) / percentile(idle, 0.95)
     print(f"all: {described(idle)} idle, {described(flooded)} beside the flood; p95 {ratio:.2f} times the idle one")
 
@@ -115,7 +125,13 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=40)
     parser.add_argument("--searches", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--pause", type=float, default=30)
+    parser.add_argument("--flood", nargs=5, help="internal: URL, key, cookie, turns, searches")
     options = parser.parse_args()
+    if options.flood:
+        url, key, cookie, turns, searches = options.flood
+        asyncio.run(flood(url, key, cookie, int(turns), int(searches)))
+        return
     print(machine())
     with stage(people=OTHERS + 1, pace=0.02, deltas=100, ONECLAW_TITLES="no") as served:
         from oneclaw.models import User

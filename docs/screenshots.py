@@ -25,6 +25,7 @@ import django
 
 django.setup()
 
+import screenshots_team
 from django.conf import settings
 from django.core.management import call_command
 from django.utils import timezone
@@ -48,10 +49,11 @@ from memory.tools import decisions, reviews
 from memory.tools.contradictions import Contradicted
 from memory.trust.matching import SourceText
 from memory.trust.suggestions import wait
+from oneclaw import runtime_settings
 from oneclaw.demo import model as demo
 from oneclaw.demo.scripted import ScriptedModel, answer, key_refused, text, tool_use
 from oneclaw.llm import Block
-from oneclaw.models import Space, User
+from oneclaw.models import RuntimeSetting, Space, User
 from oneclaw.spaces import lifecycle as spaces
 from oneclaw.spaces import members
 from oneclaw.threads import in_database
@@ -235,6 +237,7 @@ async def main(folder: Path, chosen: list[str]) -> None:
                 await page.get_by_role("button", name="Create link").click()
                 await take(page, folder, "phone-share", scheme)
         await unattended(live, folder, ada, model)
+        await team(live, folder, ada)
         await walk(live, folder)
 
 
@@ -303,6 +306,41 @@ def talk_elsewhere(user: User) -> None:
             IdentityLink.objects.create(
                 owner=user, canonical="Ada", provider=channel, peer=peer, proven_at=timezone.now()
             )
+
+
+async def team(live: LiveServer, folder: Path, ada: User) -> None:
+    """Draw the pages of those who run the installation for a team."""
+    owner, person = await in_database(screenshots_team.gather, ada)
+    for scheme in ("light", "dark"):
+        async with open_page(live, owner, color_scheme=scheme, viewport=DESKTOP) as page:
+            await page.goto("/settings/")
+            await take(page, folder, "team-announcement", scheme, "/")
+            await page.get_by_role("button", name="Dismiss").click()
+            await take(page, folder, "team-people", scheme, "/team/people/")
+            await take(page, folder, "team-person", scheme, f"/team/people/{person.pk}/")
+            await page.goto(f"/team/people/{person.pk}/offboard")
+            await page.get_by_label("Password").fill(screenshots_team.PASSWORD)
+            await page.get_by_role("button", name="Confirm").click()
+            await page.get_by_role("heading", name="Remove").wait_for()
+            await take(page, folder, "team-removal", scheme)
+            await take(page, folder, "team-invitations", scheme, "/team/invitations/")
+            await take(page, folder, "team-groups", scheme, "/groups/")
+            await page.goto("/team/usage/")
+            await page.get_by_role("heading", name="By day").evaluate("heading => heading.scrollIntoView()")
+            await take(page, folder, "team-usage", scheme)
+            await take(page, folder, "team-budgets", scheme, "/team/budgets/")
+            await take(page, folder, "team-settings", scheme, "/team/settings/")
+            await take(page, folder, "team-retention", scheme, "/team/retention/")
+            await take(page, folder, "team-audit", scheme, "/team/audit/")
+            await take(page, folder, "team-health", scheme, "/team/health/")
+        await in_database(User.objects.filter(pk=owner.pk).update, dismissed_announcement="")
+        async with open_page(live, owner, color_scheme=scheme, viewport=PHONE) as page:
+            await take(page, folder, "phone-team-people", scheme, "/team/people/")
+            await take(page, folder, "phone-team-usage", scheme, "/team/usage/")
+        async with open_page(live, ada, color_scheme=scheme, viewport=PHONE) as page:
+            await take(page, folder, "phone-looks", scheme, "/memory/looks")
+    await in_database(RuntimeSetting.objects.all().delete)
+    runtime_settings.forget()
 
 
 async def walk(live: LiveServer, folder: Path) -> None:

@@ -15,7 +15,7 @@ from django.core.asgi import get_asgi_application
 from chat import takeover
 from chat.routing import websocket_urlpatterns
 from chat.turns import loop
-from oneclaw import llm
+from oneclaw import llm, runtime_settings
 from oneclaw.telemetry import tracing
 from oneclaw.web.body_limit import BodyLimitMiddleware
 from oneclaw.web.limits.at_once import AtOnceMiddleware
@@ -33,6 +33,7 @@ async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
             tracing.begin()
             await llm.warm_up()
             takeover.begin()
+            runtime_settings.follow()
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
             await loop.shutdown()

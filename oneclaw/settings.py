@@ -147,6 +147,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "oneclaw.audit.record.remembering_request_middleware",
     "oneclaw.people.preferences.preferences_middleware",
+    "oneclaw.people.seen.seen_middleware",
     "oneclaw.web.no_store.no_store_middleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",

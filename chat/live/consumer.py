@@ -32,6 +32,8 @@ from chat.live.server_frames import (
     ready_frame,
 )
 from oneclaw import pubsub
+from oneclaw.models import User
+from oneclaw.people import seen
 from oneclaw.people.preferences import accept_language_of, language_of
 from oneclaw.telemetry import metrics
 from oneclaw.threads import in_admission_thread, in_database
@@ -93,7 +95,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         self.unsubscribe = pubsub.subscribe(f"user:{self.user.pk}", self._hinted)
         presence.open_sockets.enter(self.user.pk)
         metrics.sockets.inc()
-        await in_admission_thread(presence.arrive, self.user)
+        await in_admission_thread(_arrive, self.user)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         self.last_heard = asyncio.get_running_loop().time()
@@ -119,6 +121,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             if isinstance(outcome, Sent):
                 self._send_frame(outcome.frame())
                 metrics.acknowledgements.observe(asyncio.get_running_loop().time() - self.last_heard)
+                if seen.is_due(self.user):
+                    await in_database(seen.record_seen, self.user)
             if isinstance(frame, SendFrame) and isinstance(outcome, Stored) and self.room is None:
                 session = outcome.message.session
                 room = self._enter_room(frame.session, session.owner_id)
@@ -239,3 +243,10 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             self.silence = loop.call_later(left, self._check_silence)
         else:
             self.closing = asyncio.create_task(self.close())
+
+
+def _arrive(user: User) -> None:
+    """Record that the person is present, and was here."""
+    presence.arrive(user)
+    if seen.is_due(user):
+        seen.record_seen(user)

@@ -28,7 +28,8 @@ MAINTENANCE_RETRY_SECONDS = 120
 
 
 class MaintenanceError(UserFacingError):
-    """Only owners may send messages for now; the sentence is theirs."""
+    """Maintenance is on, and somebody who is no owner has sent a message. `text` is what an owner has written about it,
+    which people are shown."""
 
     code = "maintenance"
     retry_after = MAINTENANCE_RETRY_SECONDS

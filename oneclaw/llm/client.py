@@ -44,6 +44,7 @@ from oneclaw.llm.request import (
 )
 from oneclaw.llm.transport.errors import failure_of_error
 from oneclaw.llm.transport.reading import FrameReads
+from oneclaw.llm.upstreams import failing
 from oneclaw.llm.upstreams.portable import event_at, request_at, routes_for
 from oneclaw.llm.upstreams.routes import Route, home_of
 from oneclaw.spend.calls import Payer, Spending, paid_by
@@ -91,6 +92,7 @@ async def stream(request: Request, spending: Spending) -> AsyncGenerator[Event]:
                     yield event
             return
         except _NothingArrivedError as nothing:
+            failing.has_failed(routes[at], nothing.failure)
             # A person is told what the model's home says, whatever the others answered.
             home_failure = failure = home_failure if at and home_failure else nothing.failure
         has_next = failure.retryable and at + 1 < len(routes)
@@ -278,6 +280,7 @@ async def _attempt(
                         break
                     events = reader.feed(data)
                     if events and not arrived:
+                        failing.has_answered(route)
                         metrics.first_events.labels(parts["model"]).observe(time.monotonic() - began)
                     for event in events:
                         arrived = True

@@ -82,6 +82,10 @@ class User(AbstractUser):
     awaits_approval = models.BooleanField(default=False, db_default=False)
     # What a directory that keeps accounts by SCIM calls the person; None: it does not keep them.
     directory_id = models.CharField(max_length=255, null=True, blank=True, unique=True)
+    # When they last opened a page or sent a message, to some minutes (`people/seen.py`).
+    last_seen_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # The fingerprint of the announcement that they have dismissed (`runtime_settings`).
+    dismissed_announcement = models.CharField(max_length=16, blank=True, default="", db_default="", editable=False)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
@@ -97,6 +101,11 @@ class User(AbstractUser):
 
     def __str__(self) -> str:
         return self.get_full_name() or self.email
+
+    @property
+    def last_seen(self) -> dt.datetime | None:
+        """Return when the person was last here, to some minutes; None: never."""
+        return max(filter(None, (self.last_seen_at, self.last_login)), default=None)
 
     @property
     def zone(self) -> zoneinfo.ZoneInfo:

@@ -37,8 +37,7 @@ def metrics_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> C
     def answer(request: HttpRequest) -> HttpResponse:
         began = time.monotonic()
         response = get_response(request)
-        seconds = time.monotonic() - began
-        metrics.requests.labels(request.method or "", f"{response.status_code // 100}xx").observe(seconds)
+        metrics.count_request(request.method or "", response.status_code, time.monotonic() - began)
         return response
 
     return answer

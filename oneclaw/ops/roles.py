@@ -1,8 +1,10 @@
 """The roles of processes: web, worker, beat, and the demo model when there is no API key."""
 
+import gc
 import os
 import signal
 import socket
+import sys
 import warnings
 from collections.abc import Callable
 
@@ -13,12 +15,16 @@ from oneclaw.celery import app
 from oneclaw.demo import model as demo
 from oneclaw.telemetry import tracing
 
+# After so long a thread that answers a request lets the event loop go on, which every socket waits for; Python's own
+# 5 ms make a message wait that long at each of its steps while others are answered (docs/benchmarks.md).
+SWITCH_SECONDS = 0.001
 # For open requests and sockets at shutdown; then the running answers are saved (chat.turns.loop.shutdown).
 SHUTDOWN_GRACE_SECONDS = 3
 
 
 def web(listening: socket.socket | None = None, ready: Callable[[], None] = lambda: None) -> None:
     """Serve pages and sockets on `listening`, or else on HOST and PORT; call `ready` once requests are answered."""
+    sys.setswitchinterval(SWITCH_SECONDS)
     Web(web_configuration(), ready).run([listening] if listening else None)
 
 
@@ -56,6 +62,9 @@ class Web(uvicorn.Server):
         """Start to serve on `sockets`, and call `ready` if that succeeded."""
         await super().startup(sockets)
         if self.started:
+            # What is loaded by now stays: to look through it again stops everybody for tenths of a second.
+            gc.collect()
+            gc.freeze()
             self.ready()
 
 

@@ -1,16 +1,19 @@
-"""What waits in the database, as numbers for Prometheus and for people; read with each request for them."""
+"""What waits in the database, and what was spent lately, as numbers for Prometheus and for people; read with each
+request for them."""
 
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.apps import apps
-from django.db.models import Count, Min
+from django.db.models import Count, F, Min, Sum
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from oneclaw.jobs import Job
-from oneclaw.models import AuditDelivery, AuditLink, Heartbeat, clock
+from oneclaw.models import AuditDelivery, AuditLink, Heartbeat, Spend, clock
+
+SPEND_INTERVAL = dt.timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,8 @@ def jobs_by_kind() -> Iterator[JobsOfKind]:
 
 
 class RowsCollector(Collector):
-    """Jobs of every kind that wait, when a worker was last heard of, and how far the audit log is."""
+    """Jobs of every kind that wait, when a worker was last heard of, how far the audit log is, and what calls of models
+    have taken in all processes: workers have no page of their own."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Yield the numbers as they are now."""
@@ -64,6 +68,26 @@ class RowsCollector(Collector):
             "Failures in a row of sending the audit log to its collector.",
             value=delivery.failures if delivery else 0,
         )
+        yield from _spent_since(now - SPEND_INTERVAL)
+
+
+def _spent_since(since: dt.datetime) -> Iterator[GaugeMetricFamily]:
+    """Yield what calls of models have taken since then, by purpose."""
+    calls = GaugeMetricFamily(
+        "oneclaw_spend_hour_calls", "Calls of models in the last hour, of all processes.", labels=["purpose"]
+    )
+    tokens = GaugeMetricFamily("oneclaw_spend_hour_tokens", "Their tokens of all kinds.", labels=["purpose"])
+    cost = GaugeMetricFamily("oneclaw_spend_hour_dollars", "Their cost in US dollars.", labels=["purpose"])
+    of_all_kinds = F("input_tokens") + F("output_tokens") + F("cached_tokens") + F("written_tokens")
+    counts = dict.fromkeys(Spend.Purpose.values, (0, 0, 0.0))
+    recent = Spend.objects.filter(at__gt=since).values_list("purpose").order_by()
+    for purpose, number, total, dollars in recent.annotate(Count("pk"), total=Sum(of_all_kinds), dollars=Sum("cost")):
+        counts[purpose] = number, total, float(dollars or 0)
+    for purpose, (number, total, dollars) in counts.items():
+        calls.add_metric([purpose], number)
+        tokens.add_metric([purpose], total)
+        cost.add_metric([purpose], dollars)
+    yield from (calls, tokens, cost)
 
 
 def _seconds(now: dt.datetime, since: dt.datetime | None) -> float:

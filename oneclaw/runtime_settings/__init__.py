@@ -3,7 +3,7 @@
     value("sign_up")        # "closed"
 
 A variable of the environment wins. Each process reads the rows at most once in KNOWN_SECONDS, so that all of them have
-a change within seconds.
+a change within seconds; web processes have it at once, by a hint.
 """
 
 import hashlib
@@ -11,19 +11,21 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
+from oneclaw import pubsub
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, RuntimeSetting, User
 from oneclaw.text import StrOrPromise, UserFacingError
 
 # How long a process believes what it has read.
 KNOWN_SECONDS = 3.0
+# Of the hints that a row has changed.
+TOPIC = "settings"
 TEXT_MAX_CHARS = 500
 
 
@@ -113,6 +115,11 @@ def stored() -> dict[str, str]:
     return values
 
 
+def follow() -> None:
+    """Read the rows again after each hint that they have changed, as long as the running event loop runs."""
+    pubsub.subscribe(TOPIC, lambda _: forget())
+
+
 def forget() -> None:
     """Read the rows again when a value is needed next."""
     global _known
@@ -132,9 +139,10 @@ def change(actor: User, name: str, new: str) -> None:
     # The audit log has no text that a person wrote.
     words: dict[str, Any] = {"before": before, "now": new} if declared.choices else {"now": "set" if new else "none"}
     record(AuditKind.SETTING_CHANGED, actor=actor, setting=name, **words)
-    transaction.on_commit(partial(forget))
+    pubsub.notify(TOPIC, pubsub.MISSED)
+    transaction.on_commit(forget)
 
 
 def fingerprint(text: str) -> str:
-    """Return by what a session remembers that its person has dismissed `text`."""
+    """Return by what the row of a person remembers that they have dismissed `text`."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib.auth.decorators import permission_required
+from django.db.models import Min
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.formats import date_format
@@ -12,7 +13,8 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from oneclaw.models import AuditDelivery, AuditLink, Heartbeat, InvariantRun, clock
+from oneclaw.llm.upstreams import failing
+from oneclaw.models import AuditDelivery, AuditLink, Heartbeat, InvariantRun, User, clock
 from oneclaw.ops.health import is_migrated
 from oneclaw.ops.waiting import jobs_by_kind
 from oneclaw.people.requests import SignedInRequest
@@ -28,12 +30,13 @@ VIOLATIONS_MAX_COUNT = 20
 
 @dataclass(frozen=True)
 class HealthCheck:
-    """One part of the installation: how it is, and what to do unless it works."""
+    """One part of the installation: how it is, and what to do unless it works. `waits`: there is nothing to say yet."""
 
     title: str
     is_good: bool
     text: str
     remedy: str = ""
+    waits: bool = False
 
 
 @require_GET
@@ -43,7 +46,7 @@ def health(request: SignedInRequest) -> HttpResponse:
     now, run = clock.read_database_time(), InvariantRun.objects.first()
     jobs = [(each, each.since is not None and now - each.since > BEHIND) for each in jobs_by_kind()]
     context = {
-        "checks": [worker(), migrations(), invariants(run, now), audit_log(), collector()],
+        "checks": [worker(), migrations(), *model_servers(), invariants(run, now), audit_log(), collector()],
         "jobs": [(each, is_behind) for each, is_behind in jobs if each.due or each.failed],
         "violations": run.violations[:VIOLATIONS_MAX_COUNT] if run else [],
     }
@@ -66,16 +69,40 @@ def migrations() -> HealthCheck:
     return HealthCheck(_("Database"), is_done, text, _("Run manage.py migrate."))
 
 
+def model_servers() -> list[HealthCheck]:
+    """Return whether each model server answered the last request of this process."""
+    remedy = _(
+        "It is asked again with the next request. Meanwhile other servers answer, if ONECLAW_UPSTREAMS names some."
+    )
+    return [
+        HealthCheck(
+            _("Model server {name}").format(name=each.name) if each.name else _("Model server"),
+            each.failure is None,
+            f"{shown(each.at)}: {each.failure.sentence}"
+            if each.failure and each.at
+            else _("It has answered the last request of this process, or was not asked yet."),
+            remedy,
+        )
+        for each in failing.states()
+    ]
+
+
 def invariants(run: InvariantRun | None, now: dt.datetime) -> HealthCheck:
+    title = _("Consistency of the data")
+    remedy = _("Run manage.py check_invariants. What it finds is a defect: keep a backup, and report it.")
     if run is None:
-        text = _("Not checked yet.")
-    elif run.count:
+        first = User.objects.aggregate(joined=Min("date_joined"))["joined"]
+        is_new = first is None or now - first < INVARIANTS_LATE
+        text = _("It is checked each day, for the first time within an hour of the start.")
+        never = _(
+            "It has never been checked. This needs a worker and beat: manage.py serve worker, manage.py serve beat."
+        )
+        return HealthCheck(title, is_new, text, never, waits=is_new)
+    if run.count:
         text = _("{when}: violations found: {count}").format(when=shown(run.at), count=run.count)
     else:
         text = _("{when}: nothing found").format(when=shown(run.at))
-    is_good = run is not None and not run.count and now - run.at < INVARIANTS_LATE
-    remedy = _("Run manage.py check_invariants. What it finds is a defect: keep a backup, and report it.")
-    return HealthCheck(_("Consistency of the data"), is_good, text, remedy)
+    return HealthCheck(title, not run.count and now - run.at < INVARIANTS_LATE, text, remedy)
 
 
 def audit_log() -> HealthCheck:

@@ -17,8 +17,6 @@ from oneclaw.people.sign_in.fresh import fresh_sign_in_required
 from oneclaw.runtime_settings import DECLARED, TEXT_MAX_CHARS
 from oneclaw.text import UserFacingError
 
-# Under this name a session has the fingerprint of the announcement that was dismissed.
-DISMISSED = "dismissed_announcement"
 changes_settings = permission_required("oneclaw.change_runtimesetting", raise_exception=True)
 
 
@@ -52,8 +50,10 @@ def change_setting(request: SignedInRequest, name: str) -> HttpResponse:
 
 @require_POST
 def dismiss(request: SignedInRequest) -> HttpResponse:
-    """Hide the announcement that is shown in this session, until there is another one."""
-    request.session[DISMISSED] = request.POST.get("text", "")[:64]
+    """Hide the announcement from the person, on all their devices, until there is another one."""
+    mark = request.POST.get("text", "")
+    if mark == runtime_settings.fingerprint(runtime_settings.value("announcement")):
+        User.objects.filter(pk=request.user.pk).update(dismissed_announcement=mark)
     back = request.headers.get("Referer", "")
     is_own = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
     return redirect(back if is_own else "chat")
@@ -66,10 +66,11 @@ def banner(request: HttpRequest) -> dict[str, Any]:
 
 def banner_of(request: HttpRequest) -> dict[str, str]:
     """Return the texts of maintenance and announcement for a signed-in person."""
-    if not isinstance(getattr(request, "user", None), User):
+    person = getattr(request, "user", None)
+    if not isinstance(person, User):
         return {}
     text = runtime_settings.value("announcement")
     mark = runtime_settings.fingerprint(text) if text else ""
-    is_dismissed = bool(mark) and request.session.get(DISMISSED) == mark
+    is_dismissed = bool(mark) and person.dismissed_announcement == mark
     shown = {"maintenance": runtime_settings.value("maintenance")}
     return shown if is_dismissed else {**shown, "announcement": text, "mark": mark}

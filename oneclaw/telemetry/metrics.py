@@ -60,6 +60,9 @@ cost = Counter("oneclaw_cost_dollars", "What calls of models have cost, in US do
 lost_leases = Counter("oneclaw_lost_leases", "Turns that another process took from this one.", registry=registry)
 sockets = Gauge("oneclaw_sockets", "Open sockets of this process.", registry=registry)
 
+# Methods that have numbers of their own: any word may be sent as one, and each would be kept for ever.
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
 # The names of a count of tokens in the API's usage, and here.
 TOKEN_KINDS = {
     "input_tokens": "input",
@@ -67,6 +70,11 @@ TOKEN_KINDS = {
     "cache_read_input_tokens": "cache_read",
     "cache_creation_input_tokens": "cache_write",
 }
+
+
+def count_request(method: str, status: int, seconds: float) -> None:
+    """Count a request that was answered with `status` after so many seconds."""
+    requests.labels(method if method in METHODS else "other", f"{status // 100}xx").observe(seconds)
 
 
 def count_call(model: str, usage: Mapping[str, object], price: float) -> None:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from django.db import connection, transaction
 
-from oneclaw import pubsub
+from oneclaw import pubsub, runtime_settings
 from oneclaw.threads import in_database
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -116,3 +116,16 @@ async def test_after_a_lost_connection_everybody_is_told_to_read_again():
 def test_a_hint_carries_ids_and_nothing_long(db):
     with pytest.raises(ValueError, match="carry ids"):
         pubsub.notify("topic", {"text": "x" * 8000})
+
+
+async def test_a_web_process_has_a_changed_setting_at_once(admin_person, monkeypatch):
+    monkeypatch.setattr(runtime_settings, "KNOWN_SECONDS", 1000)
+    runtime_settings.follow()
+    await listening()
+    assert await in_database(runtime_settings.value, "announcement") == ""
+    # As another process changes it.
+    monkeypatch.setattr(runtime_settings.transaction, "on_commit", lambda forget: None)
+    await in_database(runtime_settings.change, admin_person, "announcement", "Tea at four")
+    async with asyncio.timeout(5):
+        while await in_database(runtime_settings.value, "announcement") != "Tea at four":
+            await asyncio.sleep(0.01)

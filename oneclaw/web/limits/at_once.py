@@ -20,6 +20,11 @@ from oneclaw.telemetry import metrics
 from oneclaw.web.limits.early_refusal import Application, Message, Receive, Send, refuse
 
 TOO_MANY = gettext_lazy("Too many requests. Try again in a moment.")
+# When more requests of one sign-in wait than a browser sends at once for a page, it is a program: they are answered one
+# at a time, each after a pause as long as the last one took, because the threads that answer them share one interpreter
+# with everything that others wait for.
+CROWD_COUNT = 10
+PAUSE_MAX_SECONDS = 1.0
 # Requests of one sign-in that may wait, and for how long.
 WAITING_MAX_COUNT, WAITING_SECONDS = 60, 10.0
 RETRY_AFTER_SECONDS = 2
@@ -29,6 +34,8 @@ OTHERS_CONNECTIONS = 4
 EXEMPT_PATHS = ("/healthz", f"/{settings.STATIC_URL.strip('/')}/")
 # Paths whose requests count for their key; others count for their cookie.
 KEY_PATHS = ("/api/", "/scim/", "/metrics")
+# With this word begins who is recognised by an address alone.
+ADDRESS = "address"
 # Under this name a request's scope has its slot.
 SCOPE_NAME = "oneclaw.slot"
 
@@ -39,13 +46,15 @@ class TooManyAtOnceError(Exception):
 
 class RequestSlots:
     """The requests that are answered now, and those that wait, of one event loop: `total` of all askers, and as many of
-    each as `most_of` says."""
+    each as `most_of` says, but one of an asker that floods."""
 
     def __init__(self, total: int, most_of: Callable[[str], int]) -> None:
         self._total, self._most_of = total, most_of
         self._running: Counter[str] = Counter()
         # By asker, the one whose turn it is first.
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        # The askers whose next request comes after a pause.
+        self._pausing: set[str] = set()
 
     async def take(self, asker: str) -> None:
         """Wait until a request of `asker` may begin. Raise TooManyAtOnceError."""
@@ -71,17 +80,31 @@ class RequestSlots:
         if len(self._waiting.get(asker, ())) >= WAITING_MAX_COUNT:
             raise TooManyAtOnceError
 
-    def give_back(self, asker: str) -> None:
-        """End a request of `asker`, and begin the next one that waits."""
+    def give_back(self, asker: str, seconds: float = 0.0) -> None:
+        """End a request of `asker` that took `seconds`, and begin those that wait for the room that there is now."""
         self._running[asker] -= 1
         if not self._running[asker]:
             del self._running[asker]
-        for each in list(self._waiting):
-            if self._has_room(each) and self._begin_next(each):
-                return
+        if seconds and self._is_crowd(asker):
+            self._pausing.add(asker)
+            asyncio.get_running_loop().call_later(min(seconds, PAUSE_MAX_SECONDS), self._end_pause, asker)
+        self._begin_waiting()
+
+    def _end_pause(self, asker: str) -> None:
+        self._pausing.discard(asker)
+        self._begin_waiting()
+
+    def _begin_waiting(self) -> None:
+        while any(self._has_room(each) and self._begin_next(each) for each in list(self._waiting)):
+            pass
 
     def _has_room(self, asker: str) -> bool:
-        return self._running[asker] < self._most_of(asker) and self._running.total() < self._total
+        most = 1 if self._is_crowd(asker) else self._most_of(asker)
+        return asker not in self._pausing and self._running[asker] < most and self._running.total() < self._total
+
+    def _is_crowd(self, asker: str) -> bool:
+        """Return whether a program floods with the sign-in or key of `asker`. Many people may have one address."""
+        return len(self._waiting.get(asker, ())) > CROWD_COUNT and not asker.startswith(ADDRESS)
 
     def _begin_next(self, asker: str) -> bool:
         """Begin the first waiting request of `asker`, whose next one comes after all others; False when none waits."""
@@ -113,19 +136,19 @@ class Slot:
     """The slot of one request, which it has from the end of its body until its response is made."""
 
     def __init__(self, slots: RequestSlots, asker: str) -> None:
-        self._slots, self._asker, self._is_taken = slots, asker, False
+        self._slots, self._asker, self._is_taken, self._began = slots, asker, False, 0.0
         self._loop = asyncio.get_running_loop()
 
     async def take(self) -> None:
         """Wait for the slot. Raise TooManyAtOnceError."""
         await self._slots.take(self._asker)
-        self._is_taken = True
+        self._is_taken, self._began = True, time.monotonic()
 
     def give_back(self) -> None:
         """Give the slot back, in the thread of the event loop; do nothing when it was given back already."""
         if self._is_taken:
             self._is_taken = False
-            self._slots.give_back(self._asker)
+            self._slots.give_back(self._asker, time.monotonic() - self._began)
 
     def give_back_from_thread(self) -> None:
         """Give the slot back from another thread."""
@@ -163,7 +186,7 @@ class AtOnceMiddleware:
             slots.check(asker)
             await self._application({**scope, SCOPE_NAME: slot}, receive_in_turn, send)
         except TooManyAtOnceError:
-            metrics.requests.labels(scope["method"], "4xx").observe(time.monotonic() - began)
+            metrics.count_request(scope["method"], 429, time.monotonic() - began)
             await refuse(scope, send, 429, "too_many_requests", TOO_MANY, RETRY_AFTER_SECONDS)
         finally:
             slot.give_back()
@@ -206,12 +229,12 @@ def asker_of(scope: Message) -> str:
         proof = cookies.get(settings.SESSION_COOKIE_NAME, "")
     if proof:
         return f"proof {hashed(proof)}"
-    return f"address {(scope.get('client') or ('',))[0]}"
+    return f"{ADDRESS} {(scope.get('client') or ('',))[0]}"
 
 
 def most_at_once(asker: str) -> int:
     """Return how many requests of `asker` are answered at once. Many people may have one address."""
-    return total_at_once() if asker.startswith("address") else settings.PERSON_REQUESTS
+    return total_at_once() if asker.startswith(ADDRESS) else settings.PERSON_REQUESTS
 
 
 def total_at_once() -> int:

@@ -1,13 +1,16 @@
 """Refuse a request before Django knows it: a small answer from the ASGI application itself."""
 
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 from django.utils import translation
 
 from oneclaw.people.preferences import accept_language_of, language_of
 from oneclaw.text import StrOrPromise
+
+# A body up to this length costs less to drop than a new connection, for the request that is sent again.
+DROPPED_MAX_BYTES = 64 * 1024
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -28,13 +31,20 @@ async def refuse(
     headers = [
         (b"content-type", b"text/plain; charset=utf-8" if is_page else b"application/json"),
         (b"content-length", str(len(body)).encode()),
-        # The rest of the request's body is not read.
-        (b"connection", b"close"),
         (b"cache-control", b"no-store"),
         (b"content-security-policy", b"default-src 'none'"),
         (b"x-content-type-options", b"nosniff"),
     ]
     if retry_after is not None:
         headers.append((b"retry-after", str(retry_after).encode()))
+    if retry_after is None or not _has_short_body(sent):
+        # The rest of the request's body is not read.
+        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+def _has_short_body(headers: Mapping[bytes, bytes]) -> bool:
+    """Return whether a request with these headers has no body, or one that the server drops as it arrives."""
+    length = headers.get(b"content-length", b"0")
+    return b"transfer-encoding" not in headers and length.isdigit() and int(length) <= DROPPED_MAX_BYTES

@@ -4,7 +4,7 @@ out each time that it is too early takes most of the work of the request itself.
 import math
 import time
 
-from oneclaw.web.limits.at_once import TOO_MANY, asker_of
+from oneclaw.web.limits.at_once import ADDRESS, TOO_MANY, asker_of
 from oneclaw.web.limits.early_refusal import Application, Message, Receive, Send, refuse
 
 # Refusals that are remembered; beyond, those that have ended are dropped, and then all.
@@ -38,7 +38,7 @@ class RetryAfterMiddleware:
             await send(message)
 
         # Many people may have one address.
-        await self._application(scope, receive, send if asker.startswith("address") else observed_send)
+        await self._application(scope, receive, send if asker.startswith(ADDRESS) else observed_send)
 
     def _remember(self, asked: Asked, response: Message) -> None:
         seconds = dict(response["headers"]).get(b"retry-after", b"")

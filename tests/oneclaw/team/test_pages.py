@@ -1,12 +1,25 @@
 """The pages under /team/: who may open which, one person's page, budgets, and health."""
 
+import datetime as dt
+from html import unescape
+
 import pytest
 from allauth.usersessions.models import UserSession
+from asgiref.sync import async_to_sync
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from oneclaw import llm
+from oneclaw.config.upstreams import Upstream
+from oneclaw.demo.scripted import key_refused
+from oneclaw.llm import KeyRefusedError, UnreachableError
+from oneclaw.llm.upstreams import failing
+from oneclaw.llm.upstreams.routes import Route
 from oneclaw.models import AuditEvent, AuditKind, Budget, Group, InvariantRun, User
-from oneclaw.people import roles
+from oneclaw.people import roles, seen
+from tests.spending import NOBODY, Spending
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery"
@@ -109,6 +122,11 @@ def test_health_says_what_does_not_work_and_what_to_do(admin_person, client):
     client.force_login(admin_person)
     page = client.get("/team/health/").content.decode()
     assert "Start a worker" in page
+    # A new installation has not been checked, and nothing is wrong with that.
+    assert page.count("Needs attention") == 1
+    assert "for the first time within an hour" in page
+    User.objects.update(date_joined=timezone.now() - dt.timedelta(days=3))
+    assert "It has never been checked." in client.get("/team/health/").content.decode()
     assert "The database fits this version." in page
     assert "Run manage.py migrate." not in page
     violation = {"invariant": "a space has an owner", "text": "space 7 has none"}
@@ -116,3 +134,35 @@ def test_health_says_what_does_not_work_and_what_to_do(admin_person, client):
     page = client.get("/team/health/").content.decode()
     assert "violations found: 1" in page
     assert "space 7 has none" in page
+
+
+def test_health_names_the_model_server_that_does_not_answer(admin_person, client, scripted, settings):
+    settings.UPSTREAMS = (Upstream("second", "http://127.0.0.1:9", models=("llama",)),)
+    client.force_login(admin_person)
+    scripted.script(key_refused())
+    for model, failure in (("claude-haiku-5-5", KeyRefusedError), ("llama", UnreachableError)):
+        request = llm.Request(model, [], [{"role": "user", "content": "Hello?"}])
+        with pytest.raises(failure):
+            async_to_sync(llm.complete)(request, Spending(NOBODY))
+    page = client.get("/team/health/").content.decode()
+    assert str(KeyRefusedError().reason) in unescape(page)
+    assert "Model server second" in page
+    failing.has_answered(Route(""))
+    page = client.get("/team/health/").content.decode()
+    assert str(KeyRefusedError().reason) not in unescape(page)
+
+
+def test_a_page_tells_when_a_person_was_last_here_and_writes_it_rarely(ada):
+    adas = client_of(ada)
+    adas.get("/settings/")
+    ada.refresh_from_db()
+    # Who has just signed in is here.
+    assert ada.last_seen_at is None
+    long_ago = timezone.now() - 2 * seen.SEEN_INTERVAL
+    User.objects.filter(pk=ada.pk).update(last_login=long_ago)
+    adas.get("/settings/")
+    ada.refresh_from_db()
+    assert ada.last_seen == ada.last_seen_at > long_ago
+    with CaptureQueriesContext(connection) as queries:
+        adas.get("/settings/")
+    assert not [each for each in queries.captured_queries if each["sql"].startswith("UPDATE")]

@@ -81,6 +81,10 @@ def test_an_announcement_is_shown_to_all_until_each_dismisses_it(owner, ada):
         == "/"
     )
     assert shown not in adas.get("/").content.decode()
+    # On another device, too.
+    other = Client()
+    other.force_login(ada)
+    assert shown not in other.get("/settings/").content.decode()
     assert shown in owner.client.get("/settings/").content.decode()
     owner("announcement", "Tea at five")
     assert "Tea at five" in adas.get("/").content.decode()

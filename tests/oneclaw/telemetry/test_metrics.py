@@ -1,12 +1,15 @@
 """What /metrics tells, to whom, and that nothing in it was written by people."""
 
+import datetime as dt
 import uuid
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.urls import reverse
+from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
+from oneclaw.models import Spend
 from tests.talk import Talk
 
 TOKEN = "scraper-token"
@@ -53,11 +56,28 @@ async def test_a_turn_is_counted_with_its_tokens(ada, scripted, scraped):
 
 
 @pytest.mark.django_db
-def test_what_waits_in_the_database_is_told(scraped):
+def test_what_waits_in_the_database_and_was_spent_by_workers_is_told(scraped, ada):
+    spent = {"user": ada, "purpose": "notes", "model": "m", "input_tokens": 30, "output_tokens": 4, "cost": "0.5"}
+    for at in (timezone.now(), timezone.now() - dt.timedelta(hours=2)):
+        Spend.objects.create(at=at, **spent)
     found = scraped()
+    notes, titles = (("purpose", "notes"),), (("purpose", "title"),)
+    assert found[("oneclaw_spend_hour_calls", notes)] == 1
+    assert found[("oneclaw_spend_hour_tokens", notes)] == 34
+    assert found[("oneclaw_spend_hour_dollars", notes)] == 0.5
+    assert found[("oneclaw_spend_hour_calls", titles)] == 0
 
     assert found[("oneclaw_jobs_waiting", (("kind", "flush"),))] == 0
     assert found[("oneclaw_worker_silence_seconds", ())] == float("inf")
+
+
+@pytest.mark.django_db
+def test_a_method_of_the_clients_own_has_no_numbers_of_its_own(client, scraped):
+    client.generic("TULIP", "/healthz")
+    client.generic("PATCH", "/healthz")
+    methods = {dict(labels)["method"] for name, labels in scraped() if name == "oneclaw_request_seconds_count"}
+    assert {"other", "PATCH"} <= methods
+    assert "TULIP" not in methods
 
 
 @pytest.mark.django_db

@@ -84,6 +84,36 @@ async def test_others_are_answered_while_one_person_floods_and_each_waits_in_tur
     assert [(await each)[0] for each in (*adas[:4], *strangers, last)] == [200] * 7
 
 
+async def test_a_crowd_of_requests_is_answered_one_at_a_time_with_pauses(limits, monkeypatch):
+    monkeypatch.setattr(at_once, "CROWD_COUNT", 2)
+    monkeypatch.setattr(at_once, "PAUSE_MAX_SECONDS", 0)
+    server = Server()
+    adas = [server.ask(number, ADA) for number in range(7)]
+    assert await server.settled() == [0, 1]
+    server.going[0].set()
+    # Five wait: more than a page needs.
+    assert await server.settled() == [0, 1]
+    monkeypatch.setattr(at_once, "PAUSE_MAX_SECONDS", 0.05)
+    await asyncio.sleep(0.05)
+    server.going[1].set()
+    assert await server.settled() == [0, 1]
+    strangers = server.ask(10, STRANGER)
+    assert await server.settled() == [0, 1, 10]
+    await asyncio.sleep(0.06)
+    assert await server.settled() == [0, 1, 10, 2]
+    monkeypatch.setattr(at_once, "PAUSE_MAX_SECONDS", 0)
+    server.going[2].set()
+    await server.settled()
+    server.going[3].set()
+    # Two wait, and both slots are theirs again.
+    assert await server.settled() == [0, 1, 10, 2, 3, 4, 5]
+    for number in (4, 5, 10):
+        server.going[number].set()
+    await server.settled()
+    server.going[6].set()
+    assert [(await each)[0] for each in (*adas, strangers)] == [200] * 8
+
+
 async def test_what_waits_in_vain_is_told_to_try_again(limits, monkeypatch):
     monkeypatch.setattr(at_once, "WAITING_MAX_COUNT", 1)
     monkeypatch.setattr(at_once, "WAITING_SECONDS", 0.05)
