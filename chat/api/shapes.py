@@ -26,11 +26,11 @@ class AgentOut(Schema):
     is_own: bool = Field(description="Whether you made it; the others are everybody's.")
 
     @classmethod
-    def of(cls, agent: Agent) -> "AgentOut":
+    def of(cls, agent: Agent, user_id: int) -> "AgentOut":
         return cls(
             slug=agent.slug,
             name=agent.name,
-            model=model_choice.model_of_agent(agent),
+            model=model_choice.model_of_agent(agent, user_id),
             is_default=agent.is_default,
             is_own=agent.owner_id is not None,
         )
@@ -45,6 +45,7 @@ class ModelOut(Schema):
     efforts: list[str] = Field(
         description="The levels of effort that it accepts.", examples=[["low", "medium", "high"]]
     )
+    memory: bool = Field(description="Whether it is sent anything of your memory.")
 
 
 class SessionOut(Schema):

@@ -11,7 +11,7 @@ from chat.context.meter import facts_for
 from chat.context.prompt import attachments_of, request_for, rows_of
 from chat.context.rounds import rounds_in_view
 from chat.context.view import view_of
-from chat.models import ChatSession, ContextRound
+from chat.models import ChatSession, ContextRound, answers_without_memory
 from oneclaw import llm
 from oneclaw.spend.calls import Payer
 
@@ -21,6 +21,8 @@ SUMMARY_MAX_TOKENS = 8_192
 def is_possible(session: ChatSession, checks: Sequence[Check]) -> bool:
     """Return whether the model's server may be asked: it can, the settings leave it to it, and it has not failed."""
     if settings.COMPACTION_BY != "auto" or session.head is None or Check.NOT_BY_API in checks:
+        return False
+    if answers_without_memory(session):
         return False
     return facts_for(session).compacts
 

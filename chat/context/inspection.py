@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import translation
 
-from chat.context import tokens
+from chat.context import away, tokens
 from chat.context.cache_misses import effort_for
 from chat.context.heads import head_of
 from chat.context.meter import Breakdown, breakdown_of, facts_for, message_parts
@@ -78,6 +78,8 @@ def request_of(answer: Message) -> InspectedRequest | None:
         return None
     sent = answer.meta.get(META_KEY, {})
     rounds, digest = rounds_with(session, sent.get("rounds", ())), sent.get("prefix")
+    if answer.meta.get(Message.WITHOUT_MEMORY_KEY):
+        rounds = away.rounds_without_memory(session, rounds)
     rows = [row for row in rows_before(answer) if row.seq > rounds.through_seq]
     files = attachments_of(session, rows)
     # Which thinking was sent then is not recorded: all of it, or what is sent since the last change.
@@ -105,7 +107,8 @@ def rows_before(answer: Message) -> list[ViewRow]:
         branch.add(each)
         each = parents.get(each)
     rows = messages.filter(pk__in=branch).finished().order_by("seq").values_list(*COLUMNS)
-    return as_sent(answer.session, [ViewRow(*columns) for columns in rows])
+    sent = as_sent(answer.session, [ViewRow(*columns) for columns in rows])
+    return away.without_memory(sent) if answer.meta.get(Message.WITHOUT_MEMORY_KEY) else sent
 
 
 def inspect(

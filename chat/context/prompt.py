@@ -14,10 +14,10 @@ from django.db.models import Exists, OuterRef
 from django.utils import translation
 
 from chat import extensions
-from chat.context import cache_marks, file_shares, per_message
+from chat.context import away, cache_marks, file_shares, per_message
 from chat.context.file_shares import Share
 from chat.context.files import named_in
-from chat.context.heads import head_of, withhold_thinking
+from chat.context.heads import head_of, holds_memory, withhold_thinking
 from chat.context.rounds import NO_ROUNDS, RoundsInView, rounds_for_turn, rounds_in_view, rounds_of_last_request
 from chat.context.shared.rows import as_sent
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
@@ -88,6 +88,7 @@ def build_request(turn: Turn, known: Loaded | None = None) -> Request:
 
 def _request_from(turn: Turn, known: Loaded) -> Request:
     session = known.session
+    session.asked_by_id = turn.asked_by_id
     refusals = refusals_before(turn)
     if refusals:
         withhold_thinking(session, known.begun[0] - 1)
@@ -95,8 +96,12 @@ def _request_from(turn: Turn, known: Loaded) -> Request:
         for extension in extensions.installed_for(session):
             if extension.prepare_prompt:
                 extension.prepare_prompt(session)
-    # What is turned off during an answer leaves after it: its own thinking is bound to the head that it began with.
-    head = head_of(session) if known.is_first or not session.head else session.head
+    # What is turned off during an answer leaves after it: its own thinking is bound to the head that it began with. But
+    # the server of another model may not be sent the memory that is in it.
+    kept = None if known.is_first else session.head
+    if kept and holds_memory(kept) == model_choice.answers_without_memory(session):
+        kept = None
+    head = kept or head_of(session)
     per_message.add_context(session, turn.prompt)
     rows = [with_context(row, turn.prompt) for row in known.rows]
     view = current_view(session, head, rows, known.rounds)
@@ -126,6 +131,7 @@ def request_for(session: ChatSession, head: Head, rows: Sequence[ViewRow], view:
         tools=head.tools or (),
         effort=model_choice.effort_of(session),
         digest=view.digest,
+        holds_memory=view.holds_memory,
     )
 
 
@@ -166,6 +172,9 @@ def current_view(session: ChatSession, head: Head, rows: Sequence[ViewRow], roun
     When something differs from what an answer was made from, which is a defect, its thinking is withheld.
     """
     files = files_of(session, rows)
+    is_away = not holds_memory(head)
+    if is_away:
+        rows, rounds = away.without_memory(rows), away.rounds_without_memory(session, rounds)
     view = view_of(head, rows, files, session.thinking_after_seq, rounds)
     if view.drifted_seq:
         logger.error(
@@ -175,6 +184,7 @@ def current_view(session: ChatSession, head: Head, rows: Sequence[ViewRow], roun
         )
         withhold_thinking(session, session.last_complete_seq())
         view = view_of(head, rows, files, session.thinking_after_seq, rounds)
+    view.holds_memory = not is_away
     return view
 
 
@@ -233,7 +243,13 @@ def answer_meta(request: Request, turn: Turn) -> dict[str, Any]:
         sent["thinks"] = False
     if turn.session.used_rounds:
         sent["rounds"] = turn.session.used_rounds
-    return {META_KEY: sent}
+    meta: dict[str, Any] = {META_KEY: sent}
+    if not request.holds_memory:
+        meta[Message.WITHOUT_MEMORY_KEY] = True
+    wanted = model_choice.wanted_model(turn.session)
+    if wanted and request.model == model_choice.model_of(turn.session):
+        meta[Message.INSTEAD_OF_KEY] = model_choice.offered_models().get(wanted, wanted)
+    return meta
 
 
 def upstream_meta(answer: Message, finished: Finished) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def lock_or_make(user: User, session_id: uuid.UUID, mode: str | None, choice: Ch
         owner=user,
         agent=agent,
         mode=mode or ChatSession.Mode.AGENT,
-        model=model_choice.checked_model(choice),
+        model=model_choice.checked_model(user.pk, choice),
         effort=model_choice.checked_effort(choice),
         # A temporary conversation has no memory, so it has no space.
         space_id=model_choice.checked_space(user, choice) if mode != ChatSession.Mode.TEMPORARY else None,

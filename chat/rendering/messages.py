@@ -65,6 +65,7 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
             for block in (message.content if by_person else [])
             if block["type"] == "attachment"
         ],
+        "remarks": [] if by_person else remarks(message),
         "lines": [] if by_person or message.hides_memory else answer_lines(message),
         "author": message.shown_author,
         "author_id": str(message.shown_author.id) if message.shown_author else "",
@@ -74,6 +75,17 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
         "has_ending": not by_person and has_ending(message),
         "error": message.turn.error if status == Message.Status.FAILED and message.turn else None,
     }
+
+
+def remarks(message: Message) -> list[str]:
+    """Return the sentences under an answer about the model that has given it."""
+    found = []
+    if wanted := message.meta.get(Message.INSTEAD_OF_KEY):
+        about = {"wanted": wanted, "model": message.model}
+        found.append(gettext("%(wanted)s is not available to you, so %(model)s has answered.") % about)
+    if message.meta.get(Message.WITHOUT_MEMORY_KEY):
+        found.append(gettext("Answered without memory"))
+    return found
 
 
 def others_may_read(message: Message, results: Mapping[str, Card]) -> SafeString:

@@ -6,7 +6,7 @@ from typing import Any
 
 from chat.extensions import PendingCall, ToolCall, ToolError, ToolResult
 from chat.live.wait import until_answered
-from chat.models import ChatSession, Message, RelayedMessage, Turn
+from chat.models import ChatSession, Message, RelayedMessage, Turn, answers_without_memory
 from chat.session_tools import relay
 from chat.session_tools.limits import RELAYED_MAX_CHARS, RESULT_MAX_CHARS, SEND_WAIT_MAX_SECONDS
 from chat.session_tools.visible import find_session
@@ -42,6 +42,11 @@ def sessions_send(call: ToolCall) -> PendingCall:
     if target.kind != ChatSession.Kind.CONVERSATION:
         message = "A sub-session takes no messages: begin another one with sessions_spawn."
         raise ToolError("not_possible", message, Reason("sessions.takes_none"))
+    if answers_without_memory(target):
+        message = (
+            "The model of that conversation answers without memory, so it is sent nothing that a model has written."
+        )
+        raise ToolError("not_possible", message, Reason("sessions.without_memory"))
     relayed = relay.accept(call, target, call.input["text"].strip())
     seconds = call.input.get("wait", 0)
     sent = {"sent": True, "state": QUEUED}

@@ -369,6 +369,9 @@ class RunningTurn:
 
     def _line_meta(self) -> dict[str, Any]:
         """Return what is stored with the answer for the lines under it. Sync."""
+        if self.answer.message.meta.get(Message.WITHOUT_MEMORY_KEY):
+            # What was stored with its question before was not sent.
+            return {}
         # A command asks no model, so nothing was sent.
         sent = self.turn.session.context if self._has_asked else {}
         return answer_lines.counted(self.turn.prompt, sent, self._calls, "\n\n".join([*self._said, self.answer.text]))

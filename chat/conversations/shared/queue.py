@@ -142,7 +142,7 @@ def choice_of(row: QueuedMessage) -> Choice:
     """Return the model and effort that the author chose; those of the conversation when they are not offered now."""
     choice = Choice(None, row.model, row.effort)
     try:
-        model_choice.checked_model(choice)
+        model_choice.checked_model(row.author_id, choice)
         model_choice.checked_effort(choice)
     except NotOfferedError:
         return NO_CHOICE

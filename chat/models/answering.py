@@ -1,0 +1,58 @@
+"""Which model answers in a conversation: the chosen one, its agent's, or the server's, as its person may use them."""
+
+from django.conf import settings
+from django.utils.translation import gettext
+
+from chat.models.agents import Agent
+from chat.models.conversations import ChatSession
+from oneclaw import llm
+
+
+def offered_models() -> dict[str, str]:
+    """Return {model: label} of the models that people may choose, the server's default among them.
+
+    The demo model answers in place of each of them.
+    """
+    if llm.is_demo():
+        return {settings.MODEL: label_of(llm.DEMO_MODEL)}
+    own = settings.MODELS if settings.MODEL in settings.MODELS else {settings.MODEL: settings.MODEL, **settings.MODELS}
+    if not settings.UPSTREAMS:
+        return own
+    return {model: label for each in reversed(settings.UPSTREAMS) for model, label in each.labels.items()} | own
+
+
+def models_for(user_id: int) -> dict[str, str]:
+    """Return {model: label} of the models that this person may choose."""
+    return {model: label for model, label in offered_models().items() if llm.may_use(user_id, model)}
+
+
+def label_of(model: str) -> str:
+    """Return the name of `model` that people are shown."""
+    return gettext("Demo") if model == llm.DEMO_MODEL else model
+
+
+def model_of(session: ChatSession) -> str:
+    """Return the model that answers in `session`: the chosen one if it is still offered to who asks, else the agent's
+    or the server's."""
+    if session.model and session.model in offered_models() and llm.may_use(session.asker_id, session.model):
+        return session.model
+    return model_of_agent(session.agent, session.asker_id)
+
+
+def model_of_agent(agent: Agent, user_id: int | None = None) -> str:
+    """Return the model of `agent`, else the server's; a person's own agent may only have an offered one, and `user_id`
+    only one that this person may use. None: the owner of the agent."""
+    own = agent.model if agent.owner_id is None or agent.model in offered_models() else ""
+    asker_id = user_id or agent.owner_id
+    return own if own and (asker_id is None or llm.may_use(asker_id, own)) else settings.MODEL
+
+
+def wanted_model(session: ChatSession) -> str:
+    """Return the model that was chosen for `session` or its agent, if another one answers in its place; else ""."""
+    wanted = session.model or session.agent.model
+    return wanted if wanted and not llm.is_demo() and wanted != model_of(session) else ""
+
+
+def answers_without_memory(session: ChatSession) -> bool:
+    """Return whether the model of `session` is sent nothing of anybody's memory."""
+    return bool(settings.UPSTREAMS) and llm.answers_without_memory(model_of(session))
