@@ -88,6 +88,6 @@ def rounds_without_memory(session: ChatSession, rounds: RoundsInView) -> RoundsI
 def is_all_free(session: ChatSession, through_seq: int) -> bool:
     """Return whether all shown messages of `session` up to `through_seq` hold nothing of anybody's memory."""
     shown = session.messages.shown().filter(seq__lte=through_seq)
-    answers = shown.filter(role=Role.ASSISTANT).exclude(**{f"meta__{Message.WITHOUT_MEMORY_KEY}": True})
+    answers = shown.filter(role=Role.ASSISTANT).exclude(meta__has_key=Message.WITHOUT_MEMORY_KEY)
     relayed = shown.filter(role=Role.USER, meta__has_key="by").exclude(meta__by__in=BY_PEOPLE)
     return not answers.exists() and not relayed.exists()
