@@ -139,6 +139,9 @@ class MessageOut(Schema):
     by: str = Field(description="session or schedule when another conversation or a schedule wrote it; else empty.")
     status: str = Field(description="running, complete, stopped, interrupted or failed.")
     model: str = Field(description="Which model wrote it; empty for yours.")
+    without_memory: bool = Field(
+        description="Whether it is an answer whose model was sent nothing of anybody's memory.", default=False
+    )
     tokens: TokensOut | None = None
     tools: list[str] = Field(description="The tools that it calls.", examples=[["memory_search"]])
     files: list[FileOut] = Field(description="What you attached.")
@@ -158,6 +161,7 @@ class MessageOut(Schema):
             text=message.text,
             status=message.status,
             model=message.model,
+            without_memory=bool(message.meta.get(Message.WITHOUT_MEMORY_KEY)),
             tokens=TokensOut.of(message) if message.usage else None,
             tools=[use["name"] for use in message.tool_uses()],
             files=[

@@ -14,6 +14,7 @@ from chat.context import notices, per_message
 from chat.context.rounds import RoundsInView
 from chat.context.view import META_KEY, ViewRow, is_thinking
 from chat.conversations.shared.marks import MEMBER
+from chat.extensions import BeforeCompaction
 from chat.models import ChatSession, Message
 from oneclaw.llm import Block
 from oneclaw.llm.citations import uncited
@@ -80,7 +81,10 @@ def is_own(row: ViewRow) -> bool:
 
 def rounds_without_memory(session: ChatSession, rounds: RoundsInView) -> RoundsInView:
     """Return `rounds` as they are sent: with a sentence in place of a summary of messages that may hold memory."""
-    if rounds.compact is None or (rounds.compact.block is None and is_all_free(session, rounds.through_seq)):
+    compact = rounds.compact
+    # What hooks keep with a summary may be from anywhere.
+    is_own = compact is None or (compact.block is None and not extensions.hooks_at(BeforeCompaction))
+    if is_own and (compact is None or is_all_free(session, rounds.through_seq)):
         return rounds
     return replace(rounds, is_withheld=True)
 

@@ -79,7 +79,9 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
 
 def remarks(message: Message) -> list[str]:
     """Return the sentences under an answer about the model that has given it."""
-    found = []
+    found: list[str] = []
+    if message.is_running or message.stop_reason == "tool_use":
+        return found
     if wanted := message.meta.get(Message.INSTEAD_OF_KEY):
         about = {"wanted": wanted, "model": message.model}
         found.append(gettext("%(wanted)s is not available to you, so %(model)s has answered.") % about)

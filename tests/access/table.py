@@ -27,7 +27,7 @@ GET = {
         memory_switches memory_looks memory_skills memory_new_skill memory_import_skills memory_instructions
         memory_export memory_import memory_inbox memory_propose memory_forget""",
     STAFF: """groups group team team_people team_person offboard invitations team_keeping team_usage team_usage_csv
-        team_budgets
+        team_budgets team_models
         team_settings team_audit team_audit_export team_health""",
     SEES: """conversation messages_after attachment session_menu meter context rounds context_json export_markdown
         export_json space space_viewers space_members session_viewers file_viewers message_details message_raw
@@ -39,8 +39,8 @@ GET = {
     BEGAN: """share edit_prompt edit_agent delete_agent edit_task schedule_history delete_task move_to_space channel
         import_progress message_edit""",
     FORGETS: "memory_forgotten memory_receipt",
-    NOBODY: """offboarding offboarding_receipt remove_rule end_hold team_budget message_source welcome invited
-        first_account metrics end_device older_sessions round edit_round message_context
+    NOBODY: """offboarding offboarding_receipt remove_rule end_hold team_budget team_model message_source welcome
+        invited first_account metrics end_device older_sessions round edit_round message_context
         message_context_json memory_topic message_memories memory_skill memory_edit_skill memory_delete_skill
         memory_entry_propose stop_sub_session scim/v2/ServiceProviderConfig scim/v2/Schemas scim/v2/ResourceTypes
         scim/v2/Users scim/v2/Groups scim/v2/Users/<int:row_id> scim/v2/Groups/<int:row_id> api/v1/ api/sessions""",
@@ -65,8 +65,8 @@ POST = {
     BEGAN: """share share_with_space edit_prompt delete_prompt edit_agent delete_agent edit_task run_schedule
         switch_task delete_task answer_task move_to_space channel reset_channel rename_folder delete_folder
         message_edit""",
-    NOBODY: """offboarding offboarding_receipt remove_rule end_hold team_budget welcome invited first_account
-        end_device edit_round undo_round hand_over_space message_rate
+    NOBODY: """offboarding offboarding_receipt remove_rule end_hold team_budget change_model_rule welcome invited
+        first_account end_device edit_round undo_round hand_over_space message_rate
         memory_feedback memory_edit_skill memory_delete_skill memory_approve_skill memory_skill_off
         memory_take_out memory_review memory_propose stop_sub_session scim/v2/ServiceProviderConfig
         scim/v2/Schemas scim/v2/ResourceTypes scim/v2/Users scim/v2/Groups scim/v2/Users/<int:row_id>
