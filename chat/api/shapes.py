@@ -12,6 +12,7 @@ from chat.api.route_shapes import RouteIn, RouteOut, SessionTokensOut, session_t
 from chat.conversations import model_choice
 from chat.library import totals
 from chat.models import Agent, ChatSession, ContextRound, Message, Turn
+from chat.models.answering import WITHOUT_MEMORY_KEY
 from chat.rendering import details
 from oneclaw.web.api import PAGE_DEFAULT_ROWS, RequestBody
 
@@ -161,7 +162,7 @@ class MessageOut(Schema):
             text=message.text,
             status=message.status,
             model=message.model,
-            without_memory=bool(message.meta.get(Message.WITHOUT_MEMORY_KEY)),
+            without_memory=bool(message.meta.get(WITHOUT_MEMORY_KEY)),
             tokens=TokensOut.of(message) if message.usage else None,
             tools=[use["name"] for use in message.tool_uses()],
             files=[

@@ -16,6 +16,7 @@ from chat.context.view import META_KEY, ViewRow, is_thinking
 from chat.conversations.shared.marks import MEMBER
 from chat.extensions import BeforeCompaction
 from chat.models import ChatSession, Message
+from chat.models.answering import WITHOUT_MEMORY_KEY
 from oneclaw.llm import Block
 from oneclaw.llm.citations import uncited
 
@@ -34,7 +35,7 @@ def without_memory(rows: Sequence[ViewRow]) -> list[ViewRow]:
     kept_calls: set[str] = set()
     for row in rows:
         if row.role == Role.ASSISTANT:
-            if row.meta.get(Message.WITHOUT_MEMORY_KEY):
+            if row.meta.get(WITHOUT_MEMORY_KEY):
                 content = [uncited(block) for block in row.content if is_free(block)]
                 kept_calls |= {block["id"] for block in content if block["type"] == "tool_use"}
             else:
@@ -92,6 +93,6 @@ def rounds_without_memory(session: ChatSession, rounds: RoundsInView) -> RoundsI
 def is_all_free(session: ChatSession, through_seq: int) -> bool:
     """Return whether all shown messages of `session` up to `through_seq` hold nothing of anybody's memory."""
     shown = session.messages.shown().filter(seq__lte=through_seq)
-    answers = shown.filter(role=Role.ASSISTANT).exclude(meta__has_key=Message.WITHOUT_MEMORY_KEY)
+    answers = shown.filter(role=Role.ASSISTANT).exclude(meta__has_key=WITHOUT_MEMORY_KEY)
     relayed = shown.filter(role=Role.USER, meta__has_key="by").exclude(meta__by__in=BY_PEOPLE)
     return not answers.exists() and not relayed.exists()

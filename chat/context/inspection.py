@@ -16,6 +16,7 @@ from chat.context.rounds import RoundsInView, rounds_in_view, rounds_with
 from chat.context.shared.rows import as_sent
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.models import ChatSession, Head, Message
+from chat.models.answering import WITHOUT_MEMORY_KEY
 from oneclaw.llm import Block, Request
 from oneclaw.llm.estimate import text_tokens
 from oneclaw.llm.request import parts_of
@@ -78,7 +79,7 @@ def request_of(answer: Message) -> InspectedRequest | None:
         return None
     sent = answer.meta.get(META_KEY, {})
     rounds, digest = rounds_with(session, sent.get("rounds", ())), sent.get("prefix")
-    if answer.meta.get(Message.WITHOUT_MEMORY_KEY):
+    if answer.meta.get(WITHOUT_MEMORY_KEY):
         rounds = away.rounds_without_memory(session, rounds)
     rows = [row for row in rows_before(answer) if row.seq > rounds.through_seq]
     files = attachments_of(session, rows)
@@ -108,7 +109,7 @@ def rows_before(answer: Message) -> list[ViewRow]:
         each = parents.get(each)
     rows = messages.filter(pk__in=branch).finished().order_by("seq").values_list(*COLUMNS)
     sent = as_sent(answer.session, [ViewRow(*columns) for columns in rows])
-    return away.without_memory(sent) if answer.meta.get(Message.WITHOUT_MEMORY_KEY) else sent
+    return away.without_memory(sent) if answer.meta.get(WITHOUT_MEMORY_KEY) else sent
 
 
 def inspect(

@@ -23,6 +23,7 @@ from chat.context.shared.rows import as_sent
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.conversations import model_choice
 from chat.models import Attachment, ChatSession, ChatSessionQuerySet, ContextRound, Head, Message, SubTask, Turn
+from chat.models.answering import INSTEAD_OF_KEY, WITHOUT_MEMORY_KEY
 from oneclaw.llm import ApiMessage, BadRequestError, Block, Finished, Request, ThinkingBoundError
 
 logger = logging.getLogger(__name__)
@@ -105,7 +106,7 @@ def _request_from(turn: Turn, known: Loaded) -> Request:
     per_message.add_context(session, turn.prompt)
     rows = [with_context(row, turn.prompt) for row in known.rows]
     view = current_view(session, head, rows, known.rounds)
-    # As it is now, for answer_meta().
+    # As it is now, for set_answer_meta().
     turn.session = session
     request = request_for(session, head, rows, view)
     # The second way out of a refusal that lasts; the first is to withhold earlier thinking.
@@ -234,8 +235,8 @@ def store_shares(session: ChatSession, changed: dict[int, tuple[ViewRow, list[Sh
         withhold_thinking(session, session.last_complete_seq())
 
 
-def answer_meta(request: Request, turn: Turn) -> dict[str, Any]:
-    """Return the Message.meta of an answer to `request`, which was built for `turn`."""
+def set_answer_meta(answer: Message, request: Request, turn: Turn) -> None:
+    """Set in the meta of `answer` how `request` was made, which was built for `turn`."""
     sent: dict[str, Any] = {"prefix": request.digest}
     if request.effort:
         sent["effort"] = request.effort
@@ -243,13 +244,14 @@ def answer_meta(request: Request, turn: Turn) -> dict[str, Any]:
         sent["thinks"] = False
     if turn.session.used_rounds:
         sent["rounds"] = turn.session.used_rounds
-    meta: dict[str, Any] = {META_KEY: sent}
+    # An attempt before may have asked another model.
+    before = {name: value for name, value in answer.meta.items() if name not in (WITHOUT_MEMORY_KEY, INSTEAD_OF_KEY)}
+    answer.meta = {**before, META_KEY: sent}
     if not request.holds_memory:
-        meta[Message.WITHOUT_MEMORY_KEY] = True
+        answer.meta[WITHOUT_MEMORY_KEY] = True
     wanted = model_choice.wanted_model(turn.session)
     if wanted and request.model == model_choice.model_of(turn.session):
-        meta[Message.INSTEAD_OF_KEY] = model_choice.offered_models().get(wanted, wanted)
-    return meta
+        answer.meta[INSTEAD_OF_KEY] = model_choice.offered_models().get(wanted, wanted)
 
 
 def upstream_meta(answer: Message, finished: Finished) -> dict[str, Any]:

@@ -7,6 +7,11 @@ from chat.models.agents import Agent
 from chat.models.conversations import ChatSession
 from oneclaw import llm
 
+# The key in Message.meta of an answer whose request held nothing of anybody's memory; missing: it may have held some.
+WITHOUT_MEMORY_KEY = "without_memory"
+# The key of the label of the chosen model in whose place another one has answered.
+INSTEAD_OF_KEY = "instead_of"
+
 
 def offered_models() -> dict[str, str]:
     """Return {model: label} of the models that people may choose, the server's default among them.
@@ -31,20 +36,25 @@ def label_of(model: str) -> str:
     return gettext("Demo") if model == llm.DEMO_MODEL else model
 
 
+def asker_id(session: ChatSession) -> int:
+    """Return the id of the person whose rights decide which model answers in `session`."""
+    return session.asked_by_id or session.owner_id
+
+
 def model_of(session: ChatSession) -> str:
     """Return the model that answers in `session`: the chosen one if it is still offered to who asks, else the agent's
     or the server's."""
-    if session.model and session.model in offered_models() and llm.may_use(session.asker_id, session.model):
+    if session.model and session.model in offered_models() and llm.may_use(asker_id(session), session.model):
         return session.model
-    return model_of_agent(session.agent, session.asker_id)
+    return model_of_agent(session.agent, asker_id(session))
 
 
 def model_of_agent(agent: Agent, user_id: int | None = None) -> str:
     """Return the model of `agent`, else the server's; a person's own agent may only have an offered one, and `user_id`
     only one that this person may use. None: the owner of the agent."""
     own = agent.model if agent.owner_id is None or agent.model in offered_models() else ""
-    asker_id = user_id or agent.owner_id
-    return own if own and (asker_id is None or llm.may_use(asker_id, own)) else settings.MODEL
+    person_id = user_id or agent.owner_id
+    return own if own and (person_id is None or llm.may_use(person_id, own)) else settings.MODEL
 
 
 def wanted_model(session: ChatSession) -> str:

@@ -159,7 +159,7 @@ class ChatSession(models.Model):
     objects: ClassVar[models.Manager["ChatSession"]] = ChatSessionQuerySet.as_manager()
     # Whether this process has just stored it with its first message (chat/conversations/statements.py); no column.
     is_just_made = False
-    # The id of the person for whose question it is loaded; None: its owner. No column.
+    # The id of the person for whose question it is loaded; None: its owner; no column.
     asked_by_id: int | None = None
 
     class Meta:
@@ -200,11 +200,6 @@ class ChatSession(models.Model):
     @property
     def is_temporary(self) -> bool:
         return self.mode == self.Mode.TEMPORARY
-
-    @property
-    def asker_id(self) -> int:
-        """Return the id of the person whose rights decide which model answers."""
-        return self.asked_by_id or self.owner_id
 
     @property
     def name(self) -> str:
@@ -297,10 +292,6 @@ class Message(models.Model):
     Status = AnswerStatus
     # The key in `meta` of the server in ONECLAW_UPSTREAMS that has given an answer; the first server is not named.
     UPSTREAM_KEY = "upstream"
-    # The key in `meta` of an answer whose request held nothing of anybody's memory; missing: it may have held some.
-    WITHOUT_MEMORY_KEY = "without_memory"
-    # The key in `meta` of an answer for the chosen model in whose place another one has answered.
-    INSTEAD_OF_KEY = "instead_of"
 
     session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="messages", db_index=False)
     # The sequence number in the session: 1, 2, 3 … without a gap.

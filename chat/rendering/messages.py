@@ -15,6 +15,7 @@ from django.utils.translation import get_language, gettext
 
 from chat import extensions
 from chat.models import Message, Version
+from chat.models.answering import INSTEAD_OF_KEY, WITHOUT_MEMORY_KEY
 from chat.rendering import citations, incremental
 from chat.rendering.cards import RUNNING_CARD, Card
 from oneclaw.llm import Block
@@ -82,10 +83,10 @@ def remarks(message: Message) -> list[str]:
     found: list[str] = []
     if message.is_running or message.stop_reason == "tool_use":
         return found
-    if wanted := message.meta.get(Message.INSTEAD_OF_KEY):
+    if wanted := message.meta.get(INSTEAD_OF_KEY):
         about = {"wanted": wanted, "model": message.model}
         found.append(gettext("%(wanted)s is not available to you, so %(model)s has answered.") % about)
-    if message.meta.get(Message.WITHOUT_MEMORY_KEY):
+    if message.meta.get(WITHOUT_MEMORY_KEY):
         found.append(gettext("Answered without memory"))
     return found
 

@@ -27,6 +27,7 @@ from chat.extensions import (
     TurnFinished,
 )
 from chat.models import ChatSession, Message, Turn
+from chat.models.answering import asker_id
 from chat.signals import turn_finished
 from oneclaw import llm
 from oneclaw.llm.quoting import quoted
@@ -82,7 +83,7 @@ def before_agent_start(turn: Turn) -> str:
 def models_for_hooks(session: ChatSession, model: str) -> list[str]:
     """Return the models that hooks may choose in place of `model`: those of the person, and none that is sent no memory
     where the request will hold some."""
-    found = model_choice.models_for(session.asker_id)
+    found = model_choice.models_for(asker_id(session))
     if llm.answers_without_memory(model):
         return list(found)
     return [each for each in found if not llm.answers_without_memory(each)]

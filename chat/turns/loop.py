@@ -17,11 +17,12 @@ from django.conf import settings
 from chat import extensions
 from chat.compaction import room
 from chat.context.notices import ANSWER_NOW
-from chat.context.prompt import answer_meta, build_request, upstream_meta, withhold_earlier_thinking
+from chat.context.prompt import build_request, set_answer_meta, upstream_meta, withhold_earlier_thinking
 from chat.conversations import transcript
 from chat.conversations.payers import payer_of_answers
 from chat.extensions import BeforeAgentStart, FinishedCall, TurnFinished
 from chat.models import ChatSession, Message, Turn
+from chat.models.answering import WITHOUT_MEMORY_KEY
 from chat.rendering.cards import Card
 from chat.signals import turn_finished
 from chat.turns import admission, answer_lines, commands, hooks, waiting_calls
@@ -274,7 +275,8 @@ class RunningTurn:
         self._has_asked = True
         if self._model:
             request = replace(request, model=self._model)
-        self.answer.message.meta |= answer_meta(request, self.turn) | self._sources.asked(self.turn, request)
+        set_answer_meta(self.answer.message, request, self.turn)
+        self.answer.message.meta |= self._sources.asked(self.turn, request)
         return llm.stream(request, self._spending)
 
     async def _request(self) -> llm.Request:
@@ -369,8 +371,7 @@ class RunningTurn:
 
     def _line_meta(self) -> dict[str, Any]:
         """Return what is stored with the answer for the lines under it. Sync."""
-        if self.answer.message.meta.get(Message.WITHOUT_MEMORY_KEY):
-            # What was stored with its question before was not sent.
+        if self.answer.message.meta.get(WITHOUT_MEMORY_KEY):
             return {}
         # A command asks no model, so nothing was sent.
         sent = self.turn.session.context if self._has_asked else {}
