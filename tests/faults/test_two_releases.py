@@ -38,7 +38,7 @@ PAUSE_SECONDS = 0.3
 GIVES_UP = "-c lock_timeout=500ms"
 MIGRATIONS_MAX_TRIES = 40
 PATIENT = SHORT | {"ONECLAW_SILENCE_TIMEOUT": "30", "ONECLAW_MESSAGES_PER_MINUTE": "0"}
-pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
 
 
 class Remembering(Upstream):
@@ -178,9 +178,9 @@ def upgrade(found: House, upstream: Upstream) -> None:
     # New workers, then no old ones; then new web processes.
     found.serve("new worker", "worker")
     found.serve("new web", "web", port=free_port())
-    found.serve("beat", "beat")
     until(lambda: is_ready(found, 1), 90, "the new release is ready")
     found["old worker"].stop()
+    found.serve("beat", "beat")
     ended(futures, ends)
 
     ends = threading.Event()
