@@ -103,7 +103,7 @@ test)
     shift
     environment requirements/test.txt test-installed
     test_programs
-    [ $# -gt 0 ] || set -- -m "not faults" -n 3 --dist loadfile --no-loadscope-reorder
+    [ $# -gt 0 ] || set -- -m "not faults and not soak" -n 3 --dist loadfile --no-loadscope-reorder
     exec .venv/bin/python -m pytest "$@"
     ;;
 "" | -h | --help)

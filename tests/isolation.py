@@ -8,13 +8,10 @@ import itertools
 import os
 import tempfile
 from pathlib import Path
-from typing import IO
 
 # What the settings, the libraries below them and libpq read from the environment.
 PREFIXES = ("ONECLAW_", "ANTHROPIC_", "OPENAI_", "GEMINI_", "CELERY_", "DJANGO_", "OTEL_", "PG")
 NAMES = ("DATABASE_URL", "REDIS_URL", "HOST", "PORT")
-
-_held_locks: list[IO[str]] = []
 
 
 def isolate() -> None:
@@ -37,13 +34,13 @@ def free_data_folder() -> Path:
     for number in itertools.count():
         folder = Path(tempfile.gettempdir()) / f"oneclaw-tests-{os.getuid()}-{number}"
         folder.mkdir(mode=0o755, exist_ok=True)
-        lock = open(folder / "lock", "w")  # noqa: SIM115 - held as long as this process lives
+        # A descriptor, which stays open for as long as this process lives.
+        lock = os.open(folder / "lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            lock.close()
+            os.close(lock)
             continue
-        _held_locks.append(lock)
         return folder
     raise AssertionError("Numbers do not end.")
 

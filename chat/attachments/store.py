@@ -55,6 +55,7 @@ def store_file(user: User, name: str, data: bytes, attachment_id: uuid.UUID | No
     if known is not None:
         return known
     name = clean_name(name)
+    _refuse_too_many_unsent(user)
     _refuse_without_room(user, len(data))
     if not connection.in_atomic_block:
         # Other threads need the connection while the file is read.
@@ -75,6 +76,7 @@ def store_file(user: User, name: str, data: bytes, attachment_id: uuid.UUID | No
         if known is not None:
             return known
         # Other files may have been stored while this one was read.
+        _refuse_too_many_unsent(user)
         _refuse_without_room(user, row.size + row.small_size)
         try:
             disk.write(user.pk, str(row.pk), data)
@@ -87,7 +89,12 @@ def store_file(user: User, name: str, data: bytes, attachment_id: uuid.UUID | No
 
 
 def copy_for(user: User, file: Attachment) -> Attachment:
-    """Store a copy of another person's `file` for `user`, who may see it. Raise FileMissingError when it is gone."""
+    """Store a copy of another person's `file` for `user`, who may see it.
+
+    Raise FileMissingError when it is gone, and FileRefusedError when `user` has no room for it.
+    """
+    hold(f"attachments:{user.pk}")
+    _refuse_without_room(user, file.size + file.small_size)
     made = Attachment.objects.get(pk=file.pk)
     made.pk, made.owner, made.session, made.message = uuid.uuid4(), user, None, None
     made._state.adding = True
@@ -257,10 +264,12 @@ def _remove_rowless() -> int:
     return count
 
 
-def _refuse_without_room(user: User, size: int) -> None:
-    mine = Attachment.objects.filter(owner=user)
-    if mine.unsent().count() >= UNSENT_MAX_FILES:
+def _refuse_too_many_unsent(user: User) -> None:
+    if Attachment.objects.filter(owner=user).unsent().count() >= UNSENT_MAX_FILES:
         raise FileRefusedError("too_many", _("You have too many unsent files. Send or remove some of them first."))
-    used = mine.aggregate(sum=Sum(F("size") + F("small_size")))["sum"] or 0
+
+
+def _refuse_without_room(user: User, size: int) -> None:
+    used = Attachment.objects.filter(owner=user).aggregate(sum=Sum(F("size") + F("small_size")))["sum"] or 0
     if used + size > settings.FILE_SPACE:
         raise FileRefusedError("no_room", _("Your file storage is full. Ask your administrator for more."))

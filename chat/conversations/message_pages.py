@@ -113,9 +113,12 @@ def prepared(listed: Sequence[Message], csrf_token: str) -> dict[str, Card]:
 
 
 def mark_origins(listed: Sequence[Message]) -> None:
-    """Set `origin_title` of the messages that other conversations of the same owner have written."""
+    """Set `origin_title` of the messages that other conversations of the same owner have written.
+
+    Members of a shared session are not shown the titles of its owner's other conversations.
+    """
     ids = {message.origin_id for message in listed if message.origin_id}
-    if not ids:
+    if not ids or marks.shared_through(listed[0]) is not None:
         return
     own = ChatSession.objects.filter(owner__chat_sessions=listed[0].session_id, deleted_at=None)
     names = {str(session.pk): session.name for session in own.filter(pk__in=ids).only("title")}

@@ -26,6 +26,8 @@ ANNOUNCE_SECONDS = 0.4
 RENEW_SECONDS, HERE_SECONDS = 15.0, 40.0
 # For how long a person counts as writing; pages say so more often.
 WRITING_SECONDS = 5.0
+# How many people one process announces; the ids of both lists fit into one hint (pubsub.PAYLOAD_MAX_BYTES).
+ANNOUNCED_MAX_PERSONS = 300
 
 
 class RoomWithCompany(Protocol):
@@ -113,7 +115,7 @@ class Company:
         now = self._loop.time()
         self._writing = {person: until for person, until in self._writing.items() if until > now}
         self._elsewhere = {name: said for name, said in self._elsewhere.items() if said[2] > now}
-        here = sorted({outbox.person_id for outbox in self._room.outboxes})
+        here = sorted({outbox.person_id for outbox in self._room.outboxes})[:ANNOUNCED_MAX_PERSONS]
         writing = sorted(set(self._writing) & set(here))
         try:
             if (here, writing) != self._announced or now >= self._renew_at:

@@ -166,6 +166,9 @@ def deliver(relayed_id: int, holder: uuid.UUID) -> Delivery:
     if relayed.state != RelayedMessage.State.QUEUED:
         mine = transcript.running_turn_of(session, holder)
         return Delivery(relayed, relayed.message, *(mine or (None, None)))
+    if session.is_shared:
+        # It was private when the message was written, perhaps with what only its owner may know.
+        return Delivery(_give_up(relayed))
     try:
         transcript.refuse_if_busy(session)
     except transcript.SessionBusyError:

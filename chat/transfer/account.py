@@ -38,7 +38,8 @@ SCHEDULE_FIELDS = (
 
 def write(user: User) -> Iterator[ZipEntry]:
     """Yield the files of the chat."""
-    sessions = ChatSession.objects.filter(owner=user, deleted_at=None).written().order_by("created_at", "pk")
+    # A shared one of theirs is not theirs to read any more when they have left its space.
+    sessions = ChatSession.objects.visible_to(user).filter(owner=user).written().order_by("created_at", "pk")
     for number, session_id in enumerate(list(sessions.values_list("pk", flat=True)), 1):
         session = sessions.select_related("owner", "agent", "folder").filter(pk=session_id).first()
         if session is not None:

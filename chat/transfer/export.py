@@ -111,7 +111,9 @@ def message_of(message: Message, with_file_ids: bool = False) -> dict[str, Any]:
     for name in ("model", "stop_reason", "usage"):
         if value := getattr(message, name):
             exported[name] = value
-    if rating := getattr(message, "rating", None):
+    # What its owner thinks of an answer is not for the other members.
+    rating = getattr(message, "rating", None)
+    if rating and (with_file_ids or marks.shared_through(message) is None):
         exported["rating"] = {"good": rating.is_good, "reason": rating.reason}
     if message.status == Message.Status.FAILED and message.turn:
         reason = message.turn.error

@@ -2,8 +2,7 @@
 
 Scripts and styles are developed as many small files; only files collected for deployment are bundled. A module becomes
 a function that runs once and returns its exports, so no name has to be changed. The bundler understands the part of
-the languages that our own files use, and refuses the rest. It removes comments on lines of their own, a third of a
-script's bytes.
+the languages that our own files use, and refuses the rest.
 """
 
 import posixpath
@@ -17,8 +16,6 @@ SCRIPT_IMPORT = re.compile(r'^import (?:\{([^}]*)\} from )?"(\./[\w.-]+)";$', re
 SCRIPT_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
 # A static import or export in another form. A dynamic `import(…)` stays: it fetches its file at run time.
 SCRIPT_UNKNOWN = re.compile(r"^(?:import\b(?!\s*\()|export\b).*", re.MULTILINE)
-COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*.*?\*/)\n", re.MULTILINE | re.DOTALL)
-STYLE_COMMENT = re.compile(r"^[ \t]*/\*.*?\*/\n", re.MULTILINE | re.DOTALL)
 STYLE_IMPORT = re.compile(r'^@import url\("([\w./-]+)"\);$', re.MULTILINE)
 STYLE_UNKNOWN = re.compile(r"@import.*")
 
@@ -55,7 +52,7 @@ def bundled_script(name: str, read: Read) -> str:
         parts[module] = with_constants(module, text, keep_exports=True) if is_entry else as_function(module, text)
 
     add(name, ())
-    return COMMENT.sub("", "\n".join(parts.values()))
+    return "\n".join(parts.values())
 
 
 def as_function(module: str, text: str) -> str:
@@ -94,7 +91,7 @@ def bundled_style(name: str, read: Read) -> str:
 
     text = STYLE_IMPORT.sub(imported, read(name))
     refuse(name, STYLE_UNKNOWN, text)
-    return STYLE_COMMENT.sub("", text)
+    return text
 
 
 def resolved_name(name: str, relative: str) -> str:

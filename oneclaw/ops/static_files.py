@@ -1,10 +1,12 @@
-"""Collect static files for deployment, under hashed names and bundled, and only when a file has changed."""
+"""Collect static files for deployment: under hashed names, bundled and minified, and only when a file has changed."""
 
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import rcssmin
+import rjsmin
 from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.core.files.base import ContentFile
@@ -13,6 +15,8 @@ from django.core.management import call_command
 from servestatic.storage import CompressedManifestStaticFilesStorage
 
 from oneclaw.ops import bundle
+
+MINIFY = {".js": rjsmin.jsmin, ".css": rcssmin.cssmin}
 
 
 def collect() -> bool:
@@ -37,7 +41,7 @@ def sources() -> str:
 
 
 def bundles(paths: dict[str, Any]) -> dict[str, Any]:
-    """Return the bundled text of each file that imports others, in memory, in the form {name: (storage, name)}.
+    """Return the bundled and minified text of each file that imports others, in memory: {name: (storage, name)}.
 
     `paths` has the collected files in that form.
     """
@@ -49,8 +53,9 @@ def bundles(paths: dict[str, Any]) -> dict[str, Any]:
             return file.read().decode()
 
     for name in paths:
-        if name.endswith((".js", ".css")) and (text := bundle.bundled(name, read)) is not None:
-            memory.save(name, ContentFile(text.encode()))
+        minify = MINIFY.get(Path(name).suffix)
+        if minify and (text := bundle.bundled(name, read)) is not None:
+            memory.save(name, ContentFile(minify(text).encode()))
             found[name] = (memory, name)
     return found
 

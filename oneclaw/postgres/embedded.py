@@ -7,6 +7,7 @@ does each process forked from it; the guardian (oneclaw/postgres/guardian.py) ru
 import contextlib
 import fcntl
 import importlib.util
+import os
 import subprocess
 import sys
 import threading
@@ -47,7 +48,7 @@ class EmbeddedPostgres:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self._users: IO[str] | None = None
+        self._users: int | None = None
 
     def params(self) -> dict[str, Any]:
         """Return the connection parameters of libpq."""
@@ -64,7 +65,8 @@ class EmbeddedPostgres:
             return
         if self._users is None:
             self.home.mkdir(parents=True, exist_ok=True)
-            users = open(self.home / guardian.USERS, "w")  # noqa: SIM115 - open for as long as this process lives
+            # A descriptor, which stays open for as long as this process lives.
+            users = os.open(self.home / guardian.USERS, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
             fcntl.flock(users, fcntl.LOCK_SH)  # waits while a guardian is stopping the server
             self._users = users
         try:
@@ -88,7 +90,7 @@ class EmbeddedPostgres:
 
     def _let_go(self) -> None:
         if self._users is not None:
-            self._users.close()
+            os.close(self._users)
             self._users = None
 
     def _await_answer(self) -> None:

@@ -33,13 +33,14 @@ export function watchSidebar(session) {
   list.addEventListener("htmx:beforeSwap", (event) => {
     open.clear();
     for (const folder of folders()) if (folder.open) open.add(folder.dataset.folder);
-    focus = focusAgain(detailOf(event).target);
+    // A list that was asked for before an action and came after it has not yet what is focused: the next one has it.
+    if (document.activeElement !== document.body) focus = focusAgain(detailOf(event).target);
   });
   list.addEventListener("htmx:afterSwap", () => {
     for (const folder of folders()) folder.open ||= open.has(folder.dataset.folder);
     openCurrentFolder();
     focus();
-    focus = () => {};
+    if (document.activeElement !== document.body) focus = () => {};
   });
   keepFolders();
 

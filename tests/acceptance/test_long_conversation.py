@@ -28,7 +28,7 @@ from tests import files
 from tests.summaries import is_summary, summary
 from tests.talk import MODEL, Talk
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.soak, pytest.mark.timeout(300)]
 
 WINDOW_TOKENS = 15_000
 WINDOWS_COUNT = 10

@@ -7,9 +7,13 @@ import threading
 import uuid
 from pathlib import Path
 
+import pytest
+
 from oneclaw.demo.replies import answer, text, tool_use
 from tests.faults.site import ADA, LONG, Site
 from tests.stage import ROOT, House, free_port, house, until
+
+pytestmark = pytest.mark.faults
 
 PEOPLE = "from oneclaw.models import User; print(*User.objects.values_list('email', flat=True))"
 

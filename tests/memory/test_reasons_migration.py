@@ -121,6 +121,7 @@ def codes(expected):
     return [{"code": code, "params": params} for _, code, params in expected]
 
 
+@pytest.mark.soak
 def test_what_is_stored_is_converted_and_back(legacy):
     apps = migrated(AFTER)
     turns, revisions = column(apps, "chat.Turn", "error"), column(apps, "memory.MemoryRevision", "reason")

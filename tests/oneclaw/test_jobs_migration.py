@@ -15,6 +15,8 @@ from memory.models import DocumentJob, Flush
 from oneclaw import invariants
 from oneclaw.models import Space, User
 
+pytestmark = pytest.mark.soak
+
 TOKEN = uuid.uuid4()
 TRIED = {"attempts": 3, "error": "no model"}
 

@@ -1,5 +1,6 @@
 """The list of conversations in a browser: switching, renaming in place, deleting after a question, the drawer."""
 
+import asyncio
 import datetime as dt
 
 import pytest
@@ -192,6 +193,30 @@ async def test_deleting_and_taking_it_back_by_the_keyboard(live, ada, three):
         await page.mouse.move(0, 0)
         await page.clock.run_for(11_000)
         await expect(page.get_by_text("Restored.")).to_be_hidden()
+
+
+async def test_a_list_that_comes_late_does_not_lose_the_focus(live, ada, three):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await page.get_by_role("link", name="More for “Tea”").press("Enter")
+        taken_back = asyncio.Event()
+
+        async def late(route):
+            response = await route.fetch()
+            await taken_back.wait()
+            await route.fulfill(response=response)
+
+        await page.route("**/sessions?*", late)
+        async with page.expect_request("**/sessions?*"):
+            await page.locator("#session-menu").get_by_role("button", name="Delete").press("Enter")
+        undo = page.get_by_role("button", name="Undo")
+        await expect(undo).to_be_focused()
+        await undo.press("Enter")
+        tea = entries(page).get_by_role("link", name="Tea", exact=True)
+        await expect(tea).to_be_focused()
+        async with page.expect_response("**/sessions?*"), page.expect_request("**/sessions?*"):
+            taken_back.set()
+        await expect(tea).to_be_focused()
 
 
 async def test_the_menu_of_the_open_conversation_stands_in_its_head(live, ada, scripted, ask):

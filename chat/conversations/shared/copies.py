@@ -49,7 +49,10 @@ def for_others(block: dict[str, Any]) -> bool:
 
 
 def own_file(user: User, block: dict[str, Any]) -> dict[str, Any]:
-    """Return `block`, which names a file that the person has: their own, or a copy of that of another person."""
+    """Return `block`, which names a file that the person has: their own, or a copy of that of another person.
+
+    A file that is gone, or for which the person has no room, keeps its name and cannot be opened.
+    """
     if block["type"] != "attachment":
         return block
     file = Attachment.objects.filter(pk=uuid.UUID(block["id"])).first()
@@ -57,5 +60,5 @@ def own_file(user: User, block: dict[str, Any]) -> dict[str, Any]:
         return block
     try:
         return {**block, "id": str(store.copy_for(user, file).pk)}
-    except store.FileMissingError:
+    except (store.FileMissingError, store.FileRefusedError):
         return block

@@ -91,11 +91,13 @@ def accept_next(session_id: uuid.UUID, holder: uuid.UUID) -> transcript.Accepted
     The same `holder` again gets its own turn again. Messages of people who may not write there any more are dropped.
     """
     while True:
+        first = QueuedMessage.objects.filter(session=session_id).values_list("pk", flat=True).first()
         try:
             return _accept_first(session_id, holder)
         except (lifecycle.SessionNotFoundError, UserFacingError):
-            if not _drop_first(session_id):
-                return None
+            # Another one may be the first by now, and has not been tried.
+            if first is not None:
+                _drop(session_id, first)
 
 
 @transaction.atomic
@@ -122,15 +124,10 @@ def _accept_first(session_id: uuid.UUID, holder: uuid.UUID) -> transcript.Accept
 
 
 @transaction.atomic
-def _drop_first(session_id: uuid.UUID) -> bool:
-    session = _locked(session_id)
-    first = session.queue.first() if session else None
-    if first is None:
-        return False
-    logger.warning("A queued message of conversation %s could not be sent any more.", session_id)
-    first.delete()
-    notify(session_id)
-    return True
+def _drop(session_id: uuid.UUID, queued_id: int) -> None:
+    if QueuedMessage.objects.filter(session=session_id, pk=queued_id).delete()[0]:
+        logger.warning("A queued message of conversation %s could not be sent any more.", session_id)
+        notify(session_id)
 
 
 def _locked(session_id: uuid.UUID) -> ChatSession | None:

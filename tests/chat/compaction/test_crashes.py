@@ -29,7 +29,7 @@ from tests.crashes import Crash, ProcessDiedError
 from tests.summaries import is_summary, summary
 from tests.talk import MODEL, Talk
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.soak]
 
 WORDS = "Tell me more about the ferries between the islands, and which of them leave in the evening. " * 40
 PARTS_COUNT = 5

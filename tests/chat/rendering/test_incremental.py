@@ -168,6 +168,7 @@ def long_text(line, count, others, more):
     return "\n".join(each.replace("{}", str(number)) for number, each in enumerate(lines))
 
 
+@pytest.mark.soak
 @settings(max_examples=300, deadline=None)
 @given(LISTS, st.lists(st.integers(0, 2000), max_size=40), st.booleans())
 def test_long_lists_and_tables_give_the_same_blocks(text, cuts, by_lines):
@@ -232,6 +233,8 @@ def test_of_a_long_list_or_table_only_the_end_is_parsed_again(line, monkeypatch)
         return parse(text, *arguments)
 
     monkeypatch.setattr(markdown, "rendered", counted)
+    # On a busy machine an update may take longer than it may.
+    monkeypatch.setattr(incremental, "UPDATE_SECONDS", 10)
     growing, text = GrowingText(), long_text(line, 300, [], 0)
     for start in range(0, len(text), 7):
         growing.append(text[start : start + 7])

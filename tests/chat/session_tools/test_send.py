@@ -19,6 +19,7 @@ from chat.turns import commands, loop
 from oneclaw import pubsub
 from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
+from tests.chat.shared.cast import shared_conversation
 from tests.conversations import send, settle
 from tests.sub_sessions import Brain, calling, results, texts_of, value, written
 from tests.talk import Talk
@@ -242,3 +243,22 @@ def test_its_page_says_from_which_conversation_it_came(ada, client):
     exported = "".join(export.as_markdown(ChatSession.objects.select_related("agent", "owner").get(pk=other.pk)))
     assert "## Another conversation," in exported
     assert "session_message" not in exported
+
+
+def test_a_conversation_that_was_shared_meanwhile_gets_nothing_of_the_private_one(ada):
+    cast = shared_conversation(ada)
+    ChatSession.objects.filter(pk=cast.session.pk).update(shared_at=None)
+    relayed = accept(ada, ChatSession.objects.get(pk=cast.session.pk), text="My diagnosis")
+    ChatSession.objects.filter(pk=cast.session.pk).update(shared_at=timezone.now())
+    assert relay.deliver(relayed.pk, uuid.uuid4()).relayed.state == "failed"
+    assert not Message.objects.filter(session=cast.session, text="My diagnosis").exists()
+
+
+def test_members_do_not_see_the_title_of_the_conversation_from_which_a_message_came(ada, client):
+    cast = shared_conversation(ada)
+    origin = written(ada, "Divorce lawyer")
+    ChatSession.objects.filter(pk=origin.pk).update(title="Divorce lawyer")
+    cast.session.messages.filter(role="user").update(meta={"by": "session", "origin": str(origin.pk)})
+    for person in (cast.rita, ada):
+        client.force_login(person)
+        assert "Divorce lawyer" not in client.get(f"/c/{cast.session.pk}").content.decode().split("<main")[1]

@@ -8,7 +8,8 @@ from django.test import Client as Browser
 from chat.attachments import store
 from chat.context.prompt import api_messages
 from chat.conversations import forking, transcript
-from chat.models import Attachment, ChatSession, Message
+from chat.models import Attachment, ChatSession, Message, Rating
+from chat.transfer import account, export
 from oneclaw.invariants import check
 from tests.chat.shared.cast import shared_conversation, take_role
 from tests.conversations import settle
@@ -59,3 +60,32 @@ def test_a_fork_is_private_and_has_its_own_files(cast, stranger):
     page = browser.get(f"/c/{made.pk}").content.decode()
     assert page.count("message__author") == 2
     assert list(check()) == []
+
+
+def test_a_fork_takes_no_more_files_than_its_person_has_room_for(cast, settings):
+    settings.FILE_SPACE = cast.file.size
+    last = cast.session.messages.order_by("seq").last()
+    for _ in range(2):
+        made = forking.fork(cast.rita, last.pk)
+        assert made.messages.count() == 4
+    assert Attachment.objects.filter(owner=cast.rita).count() == 1
+
+
+def test_what_the_owner_thinks_of_an_answer_is_for_no_other_member(cast):
+    answer = cast.session.messages.filter(role=Message.Role.ASSISTANT).first()
+    Rating.objects.create(message=answer, agent=cast.session.agent, is_good=False, reason="It is about my illness")
+    for name in ("rita", "ada"):
+        browser = Browser()
+        browser.force_login(cast.people[name])
+        assert "illness" not in browser.get(f"/messages/{answer.pk}/details").content.decode()
+    assert "illness" not in "".join(export.as_json(cast.session))
+    assert "illness" in "".join(export.as_json(cast.session, with_file_ids=True))
+
+
+def test_an_archive_of_everything_has_no_shared_conversation_of_a_space_that_the_person_has_left(cast):
+    def written():
+        return [entry.path for entry in account.write(cast.ada) if entry.path.startswith(account.CONVERSATIONS)]
+
+    assert len(written()) == 1
+    take_role(cast.space, cast.ada)
+    assert written() == []

@@ -5,6 +5,7 @@ import uuid
 
 import pytest
 
+from chat.conversations.shared import queue
 from chat.models import Message, QueuedMessage
 from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
@@ -108,3 +109,22 @@ async def test_members_see_who_is_here_and_who_writes(ada, scripted):
         await olga.say("open", session=None)
         while {each["name"] for each in (await ed.hear("presence"))["people"]} != {"Ed"}:
             pass
+
+
+def test_a_message_that_cannot_be_sent_takes_no_other_one_along(ada, monkeypatch):
+    cast = shared_conversation(ada)
+    of_fay, of_ed = [
+        QueuedMessage.objects.create(session=cast.session, author=author, client_id=uuid.uuid4(), text=text)
+        for author, text in ((cast.fay, "No role any more"), (cast.ed, "The next"))
+    ]
+    accept_first = queue._accept_first
+
+    def taken_back_meanwhile(*arguments):
+        try:
+            return accept_first(*arguments)
+        except LookupError:
+            queue.take_back(cast.fay, cast.session.pk, of_fay.client_id)
+            raise
+
+    monkeypatch.setattr(queue, "_accept_first", taken_back_meanwhile)
+    assert queue.accept_next(cast.session.pk, uuid.uuid4()).message.text == of_ed.text

@@ -115,6 +115,7 @@ def migrated(targets=None):
     return executor.loader.project_state(targets).apps
 
 
+@pytest.mark.soak
 def test_a_system_prompt_becomes_a_head_with_what_it_quotes_and_a_cut_line_in_it_is_forgotten(session, say, space, ada):
     message = say(session, "Hello")
     old = migrated([("chat", "0016_system_context"), ("memory", "0017_reasons")])
@@ -146,6 +147,7 @@ def test_a_system_prompt_becomes_a_head_with_what_it_quotes_and_a_cut_line_in_it
     assert (session.head, head.system, head.context) == (None, "", {})
 
 
+@pytest.mark.soak
 def test_a_head_becomes_the_prompt_of_its_session_again(session, say):
     say(session, "Hello")
     head = Head.objects.create(session=session, system="You are.", context={"dice": []}, condition="saved", tools=[])

@@ -19,6 +19,7 @@ SCRIPTS = {
 }
 BUNDLE = """\
 const $one = (() => {
+/** One. */
 const one = 1;
 
 return { one };
@@ -34,7 +35,12 @@ const { one } = $one;
 async function add(a, b) {
   return a + b;
 }
+/**
+ * Count.
+ * @import { one } from './one.js'
+ */
 class Counter {
+  // Always the same.
   next() {
     return one; // one
   }
@@ -65,7 +71,7 @@ def test_a_file_that_imports_nothing_stays_as_it_is():
 
 
 def test_a_style_sheet_has_those_that_it_imports_in_their_order():
-    assert bundled("css/all.css", STYLES.__getitem__) == f"{STYLES['css/one.css']}\n{STYLES['two.css']}\n"
+    assert bundled("css/all.css", STYLES.__getitem__) == f"/* All. */\n{STYLES['css/one.css']}\n{STYLES['two.css']}\n"
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def collected(name):
 def test_a_script_is_collected_with_what_it_imports(source):
     static_files.collect()
     assert "import" not in collected("page.js")
-    assert "function f() {}" in collected("page.js")
+    assert "function f(){}" in collected("page.js")
     before = storage().stored_name("page.js")
     (source / "part.js").write_text("export function f() { return 1; }\n")
     static_files.collect()
