@@ -104,7 +104,8 @@ def others_may_read(message: Message, results: Mapping[str, Card]) -> SafeString
 def answer_lines(message: Message) -> list[tuple[str, str]]:
     """Return sentence and URL of each line that an app shows under the answer."""
     numbers = message.meta.get(ANSWER_LINES_KEY)
-    if not numbers:
+    # Without memory, what was stored with its question before was not sent.
+    if not numbers or WITHOUT_MEMORY_KEY in message.meta:
         return []
     shown = ((each.name, each.answer_line) for each in extensions.installed())
     return [

@@ -22,7 +22,6 @@ from chat.conversations import transcript
 from chat.conversations.payers import payer_of_answers
 from chat.extensions import BeforeAgentStart, FinishedCall, TurnFinished
 from chat.models import ChatSession, Message, Turn
-from chat.models.answering import WITHOUT_MEMORY_KEY
 from chat.rendering.cards import Card
 from chat.signals import turn_finished
 from chat.turns import admission, answer_lines, commands, hooks, waiting_calls
@@ -371,8 +370,6 @@ class RunningTurn:
 
     def _line_meta(self) -> dict[str, Any]:
         """Return what is stored with the answer for the lines under it. Sync."""
-        if self.answer.message.meta.get(WITHOUT_MEMORY_KEY):
-            return {}
         # A command asks no model, so nothing was sent.
         sent = self.turn.session.context if self._has_asked else {}
         return answer_lines.counted(self.turn.prompt, sent, self._calls, "\n\n".join([*self._said, self.answer.text]))
