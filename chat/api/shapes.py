@@ -8,11 +8,11 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
+from chat.answering import WITHOUT_MEMORY_KEY
 from chat.api.route_shapes import RouteIn, RouteOut, SessionTokensOut, session_tokens
 from chat.conversations import model_choice
 from chat.library import totals
 from chat.models import Agent, ChatSession, ContextRound, Message, Turn
-from chat.models.answering import WITHOUT_MEMORY_KEY
 from chat.rendering import details
 from oneclaw.web.api import PAGE_DEFAULT_ROWS, RequestBody
 

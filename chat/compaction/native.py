@@ -5,13 +5,14 @@ from dataclasses import replace
 
 from django.conf import settings
 
+from chat.answering import answers_without_memory
 from chat.compaction.checks import Check
 from chat.compaction.summaries import instructions
 from chat.context.meter import facts_for
 from chat.context.prompt import attachments_of, request_for, rows_of
 from chat.context.rounds import rounds_in_view
 from chat.context.view import view_of
-from chat.models import ChatSession, ContextRound, answers_without_memory
+from chat.models import ChatSession, ContextRound
 from oneclaw import llm
 from oneclaw.spend.calls import Payer
 

@@ -15,9 +15,10 @@ from django.template.loader import get_template
 from django.utils import timezone
 
 from chat import extensions
+from chat.answering import answers_without_memory
 from chat.conversations import statements
 from chat.extensions import ContextItem, PromptSection, Tool
-from chat.models import ChatSession, Head, answers_without_memory
+from chat.models import ChatSession, Head
 from chat.models.heads import SECTION_BREAK
 from oneclaw.llm import ToolDefinition
 

@@ -7,7 +7,8 @@ from typing import Any
 from django.db import transaction
 from django.utils import translation
 
-from chat.context import away, tokens
+from chat.answering import WITHOUT_MEMORY_KEY
+from chat.context import tokens
 from chat.context.cache_misses import effort_for
 from chat.context.heads import head_of
 from chat.context.meter import Breakdown, breakdown_of, facts_for, message_parts
@@ -15,8 +16,8 @@ from chat.context.prompt import attachments_of, current_view, request_for, rows_
 from chat.context.rounds import RoundsInView, rounds_in_view, rounds_with
 from chat.context.shared.rows import as_sent
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
+from chat.context.without_memory.rows import rounds_without_memory, without_memory
 from chat.models import ChatSession, Head, Message
-from chat.models.answering import WITHOUT_MEMORY_KEY
 from oneclaw.llm import Block, Request
 from oneclaw.llm.estimate import text_tokens
 from oneclaw.llm.request import parts_of
@@ -80,7 +81,7 @@ def request_of(answer: Message) -> InspectedRequest | None:
     sent = answer.meta.get(META_KEY, {})
     rounds, digest = rounds_with(session, sent.get("rounds", ())), sent.get("prefix")
     if answer.meta.get(WITHOUT_MEMORY_KEY):
-        rounds = away.rounds_without_memory(session, rounds)
+        rounds = rounds_without_memory(session, rounds)
     rows = [row for row in rows_before(answer) if row.seq > rounds.through_seq]
     files = attachments_of(session, rows)
     # Which thinking was sent then is not recorded: all of it, or what is sent since the last change.
@@ -109,7 +110,7 @@ def rows_before(answer: Message) -> list[ViewRow]:
         each = parents.get(each)
     rows = messages.filter(pk__in=branch).finished().order_by("seq").values_list(*COLUMNS)
     sent = as_sent(answer.session, [ViewRow(*columns) for columns in rows])
-    return away.without_memory(sent) if answer.meta.get(WITHOUT_MEMORY_KEY) else sent
+    return without_memory(sent) if answer.meta.get(WITHOUT_MEMORY_KEY) else sent
 
 
 def inspect(

@@ -14,16 +14,17 @@ from django.db.models import Exists, OuterRef
 from django.utils import translation
 
 from chat import extensions
-from chat.context import away, cache_marks, file_shares, per_message
+from chat.answering import INSTEAD_OF_KEY, WITHOUT_MEMORY_KEY
+from chat.context import cache_marks, file_shares, per_message
 from chat.context.file_shares import Share
 from chat.context.files import named_in
 from chat.context.heads import head_of, holds_memory, withhold_thinking
 from chat.context.rounds import NO_ROUNDS, RoundsInView, rounds_for_turn, rounds_in_view, rounds_of_last_request
 from chat.context.shared.rows import as_sent
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
+from chat.context.without_memory.rows import rounds_without_memory, without_memory
 from chat.conversations import model_choice
 from chat.models import Attachment, ChatSession, ChatSessionQuerySet, ContextRound, Head, Message, SubTask, Turn
-from chat.models.answering import INSTEAD_OF_KEY, WITHOUT_MEMORY_KEY
 from oneclaw.llm import ApiMessage, BadRequestError, Block, Finished, Request, ThinkingBoundError
 
 logger = logging.getLogger(__name__)
@@ -175,7 +176,7 @@ def current_view(session: ChatSession, head: Head, rows: Sequence[ViewRow], roun
     files = files_of(session, rows)
     is_away = not holds_memory(head)
     if is_away:
-        rows, rounds = away.without_memory(rows), away.rounds_without_memory(session, rounds)
+        rows, rounds = without_memory(rows), rounds_without_memory(session, rounds)
     view = view_of(head, rows, files, session.thinking_after_seq, rounds)
     if view.drifted_seq:
         logger.error(

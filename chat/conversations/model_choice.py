@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from chat.models import Agent, ChatSession, Effort, default_agent
-from chat.models.answering import (
+from chat.answering import (
     answers_without_memory,
     label_of,
     model_of,
@@ -16,6 +15,7 @@ from chat.models.answering import (
     offered_models,
     wanted_model,
 )
+from chat.models import Agent, ChatSession, Effort, default_agent
 from oneclaw import llm
 from oneclaw.models import Space, SpaceQuerySet, User
 from oneclaw.text import UserFacingError

@@ -7,10 +7,11 @@ from uuid import UUID
 
 from django.utils.safestring import SafeString
 
+from chat.answering import answers_without_memory
 from chat.extensions import hook_failures
 from chat.extensions.hooks import Hook, HookValue
 from chat.extensions.types import CallUpdate, Extension, SentPassage, Tool, ToolError, WaitingItems
-from chat.models import ChatSession, answers_without_memory
+from chat.models import ChatSession
 from oneclaw.models import User
 from oneclaw.reasons import Reason
 

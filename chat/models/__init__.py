@@ -2,7 +2,6 @@
 imports, rounds, hooks, routes, schedules, sub-sessions, and what members have of shared conversations."""
 
 from chat.models.agents import Agent, DmScope, Effort, default_agent
-from chat.models.answering import answers_without_memory
 from chat.models.attachments import Attachment, AttachmentQuerySet, MessageFile
 from chat.models.conversations import (
     ChatSession,

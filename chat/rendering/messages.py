@@ -14,8 +14,8 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
 from chat import extensions
+from chat.answering import INSTEAD_OF_KEY, WITHOUT_MEMORY_KEY
 from chat.models import Message, Version
-from chat.models.answering import INSTEAD_OF_KEY, WITHOUT_MEMORY_KEY
 from chat.rendering import citations, incremental
 from chat.rendering.cards import RUNNING_CARD, Card
 from oneclaw.llm import Block

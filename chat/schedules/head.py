@@ -8,10 +8,11 @@ from django.template.loader import get_template
 from django.utils import timezone, translation
 
 from chat import extensions
+from chat.answering import answers_without_memory
 from chat.context.heads import WITHOUT_MEMORY, agent_section, holds_memory, tool_definition
 from chat.conversations import statements
 from chat.extensions import ContextItem, Tool
-from chat.models import Beat, ChatSession, Head, Schedule, answers_without_memory
+from chat.models import Beat, ChatSession, Head, Schedule
 from chat.models.heads import SECTION_BREAK
 from chat.schedules import grants, news
 from chat.schedules.respond import RESPOND

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
+from chat.answering import answers_without_memory
 from chat.extensions import PendingCall, ToolCall, ToolError, ToolResult
 from chat.live.wait import until_answered
-from chat.models import ChatSession, Message, RelayedMessage, Turn, answers_without_memory
+from chat.models import ChatSession, Message, RelayedMessage, Turn
 from chat.session_tools import relay
 from chat.session_tools.limits import RELAYED_MAX_CHARS, RESULT_MAX_CHARS, SEND_WAIT_MAX_SECONDS
 from chat.session_tools.visible import find_session

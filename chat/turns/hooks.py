@@ -11,6 +11,7 @@ from typing import Any
 from django.db import transaction
 
 from chat import extensions
+from chat.answering import asker_id
 from chat.context import view
 from chat.context.meter import with_counted
 from chat.context.per_message import HOOK_TEXT_KEY
@@ -27,7 +28,6 @@ from chat.extensions import (
     TurnFinished,
 )
 from chat.models import ChatSession, Message, Turn
-from chat.models.answering import asker_id
 from chat.signals import turn_finished
 from oneclaw import llm
 from oneclaw.llm.quoting import quoted

@@ -10,7 +10,7 @@ from oneclaw.models.groups import Group
 
 
 class ModelRule(models.Model):
-    """The members of these groups alone may use a model, or a server of ONECLAW_UPSTREAMS; without groups nobody may.
+    """The only groups whose members may use a model, or a server of ONECLAW_UPSTREAMS; without groups it is closed.
 
     What has no rule is for everybody. A rule outlives its last group, so that nothing is opened by a deletion.
     """

@@ -32,7 +32,7 @@ class Ruled:
     model: str = ""
     label: str = ""
     # Where a model is asked for, "" for the first server; of a server, its address.
-    place: str = ""
+    address: str = ""
     # US dollars for a million tokens of input and output, as ONECLAW_PRICES has it; "": unknown.
     price: str = ""
     memory_stays_home: bool = False
@@ -113,7 +113,7 @@ def all_ruled() -> Iterator[Ruled]:
     rules = {(each.server, each.model): each for each in ModelRule.objects.prefetch_related("groups")}
     for upstream in settings.UPSTREAMS:
         rule = rules.get((upstream.name, ""))
-        yield Ruled(upstream.name, place=upstream.url, memory_stays_home=upstream.memory_stays_home, rule=rule)
+        yield Ruled(upstream.name, address=upstream.url, memory_stays_home=upstream.memory_stays_home, rule=rule)
     labels = {settings.MODEL: "", **settings.MODELS}
     for upstream in settings.UPSTREAMS:
         for model in upstream.models:
@@ -125,7 +125,7 @@ def all_ruled() -> Iterator[Ruled]:
         yield Ruled(
             model=model,
             label=label,
-            place=home.name,
+            address=home.name,
             price="/".join(f"{each:g}" for each in price[:2]) if price else "",
             memory_stays_home=home.memory_stays_home,
             rule=rules.get(("", model)),

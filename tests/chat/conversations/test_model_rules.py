@@ -61,7 +61,7 @@ async def test_a_message_with_a_model_of_others_is_refused_with_a_sentence(stran
     session = uuid.uuid4()
     with pytest.raises(MayNotUseModelError, match="You may not use this model"):
         await start.send(stranger, session, uuid.uuid4(), "Hello", listen=TurnPublisher, choice=Choice(model=limited))
-    about = {"session": str(session), "client_id": str(uuid.uuid4()), "text": "Hello", "model": limited}
+    about = {"client_id": str(uuid.uuid4()), "text": "Hello", "model": limited}
     refused = await in_database(lambda: strangers.post("/messages", **about))
     assert refusal(refused)[1] == "not_offered"
 

@@ -2,21 +2,21 @@
 
 The head of such requests has the sections and tools of no extension that holds memory, and is marked as such
 (chat/context/heads.py). Of the transcript these are sent: what people wrote, and the answers and results of tools whose
-own requests held no memory either. In place of another answer stands a sentence, because its words may be those of a
-memory; a summary of messages is sent only if all of them could be sent.
+own requests held no memory either. A sentence replaces any other answer, because its words may be those of a memory; a
+summary of messages is sent only if all of them could be sent.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from chat import extensions
+from chat.answering import WITHOUT_MEMORY_KEY
 from chat.context import notices, per_message
 from chat.context.rounds import RoundsInView
 from chat.context.view import META_KEY, ViewRow, is_thinking
 from chat.conversations.shared.marks import MEMBER
 from chat.extensions import BeforeCompaction
 from chat.models import ChatSession, Message
-from chat.models.answering import WITHOUT_MEMORY_KEY
 from oneclaw.llm import Block
 from oneclaw.llm.citations import uncited
 
