@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.db import transaction
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
@@ -66,7 +66,7 @@ def model_rules(request: SignedInRequest) -> HttpResponse:
 @changes_rules
 def model_rule(request: SignedInRequest) -> HttpResponse:
     """Show who may use the server or the model of the query, in a form."""
-    ruled = ruled_of(request)
+    ruled = ruled_of(request.GET)
     context = {"each": ruled, "groups": Group.objects.all(), "chosen": ruled.groups}
     return render(request, "team/model.html", context)
 
@@ -75,8 +75,8 @@ def model_rule(request: SignedInRequest) -> HttpResponse:
 @changes_rules
 @fresh_sign_in_required
 def change_model_rule(request: SignedInRequest) -> HttpResponse:
-    """Change who may use the server or the model of the query."""
-    ruled = ruled_of(request)
+    """Change who may use a server or a model."""
+    ruled = ruled_of(request.POST)
     groups = None
     if request.POST.get("who") == "groups":
         ids = [int(pk) for pk in request.POST.getlist("groups") if pk.isascii() and pk.isdigit()]
@@ -86,9 +86,9 @@ def change_model_rule(request: SignedInRequest) -> HttpResponse:
     return redirect("team_models")
 
 
-def ruled_of(request: SignedInRequest) -> Ruled:
-    """Return the server or the model of the query. Raise Http404 for one that has no rules."""
-    wanted = request.GET.get("server", ""), request.GET.get("model", "")
+def ruled_of(named: QueryDict) -> Ruled:
+    """Return the server or the model that is `named`. Raise Http404 for one that has no rules."""
+    wanted = named.get("server", ""), named.get("model", "")
     ruled = next((each for each in all_ruled() if (each.server, each.model) == wanted), None)
     if ruled is None or ruled.is_fixed:
         raise Http404
