@@ -103,7 +103,7 @@ def labelled(models: Mapping[str, str]) -> dict[str, str]:
 
 
 def _labelled(model: str, label: str) -> str:
-    without = gettext("%(model)s (answers without memory)")
+    without = gettext("%(model)s (without memory)")
     return without % {"model": label} if llm.answers_without_memory(model) else label
 
 

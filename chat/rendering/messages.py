@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
 from chat import extensions
-from chat.answering import INSTEAD_OF_KEY, WITHOUT_MEMORY_KEY
+from chat.answering import INSTEAD_OF_KEY, WITHOUT_MEMORY_KEY, offered_models
 from chat.models import Message, Version
 from chat.rendering import citations, incremental
 from chat.rendering.cards import RUNNING_CARD, Card
@@ -84,7 +84,7 @@ def remarks(message: Message) -> list[str]:
     if message.is_running or message.stop_reason == "tool_use":
         return found
     if wanted := message.meta.get(INSTEAD_OF_KEY):
-        about = {"wanted": wanted, "model": message.model}
+        about = {"wanted": wanted, "model": offered_models().get(message.model, message.model)}
         found.append(gettext("%(wanted)s is not available to you, so %(model)s has answered.") % about)
     if message.meta.get(WITHOUT_MEMORY_KEY):
         found.append(gettext("Answered without memory"))

@@ -119,7 +119,10 @@ def all_ruled() -> Iterator[Ruled]:
         for model in upstream.models:
             labels.setdefault(model, upstream.labels.get(model, ""))
     # What a rule names stays on the page, also when the settings do not name it any more.
-    for model, label in {**{model: "" for _server, model in rules if model}, **labels}.items():
+    for _server, model in rules:
+        if model:
+            labels.setdefault(model, "")
+    for model, label in labels.items():
         home = home_of(model)
         price = price_of(model, prices_at(home.upstream))
         yield Ruled(

@@ -32,7 +32,7 @@ async def test_a_limited_model_answers_without_memory_until_it_is_taken_away(liv
     async with open_page(live, owner) as page, open_page(live, ada) as adas:
         await limit(page, "Research", PASSWORD)
         await adas.goto("/")
-        await adas.get_by_label("Model").select_option("Llama (answers without memory)")
+        await adas.get_by_label("Model").select_option("Llama (without memory)")
         await say(adas, "Hello")
         await expect(adas.get_by_text("Answered without memory")).to_be_visible()
         await looks_well(adas)
@@ -40,7 +40,7 @@ async def test_a_limited_model_answers_without_memory_until_it_is_taken_away(liv
         await looks_well(page)
         # Her page still names it.
         await say(adas, "And now?")
-        await expect(adas.get_by_text("Llama is not available to you, so usual has answered.")).to_be_visible()
+        await expect(adas.get_by_text("Llama is not available to you, so Usual has answered.")).to_be_visible()
         await looks_well(adas)
 
 

@@ -76,7 +76,7 @@ async def test_who_loses_a_model_goes_on_with_the_default_and_is_told(ada, scrip
     client = Client()
     await in_database(client.force_login, ada)
     page = await in_database(client.get, f"/c/{talk.session_id}")
-    assert "Great is not available to you, so usual has answered." in page.content.decode()
+    assert "Great is not available to you, so Usual has answered." in page.content.decode()
 
 
 def test_agents_and_schedules_use_what_their_person_may(ada, stranger, limited):
