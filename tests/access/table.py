@@ -54,6 +54,7 @@ POST = {
         memory_switches memory_new_skill memory_import_skills memory_instructions memory_import
         memory_import_confirm memory_forget""",
     STAFF: """groups group team sign_out_person offboard set_rule set_hold team_budgets change_setting change_role
+        change_model_rule
         set_active give_link invite invite_many renew_invitation revoke_invitation
         decide_sign_up""",
     SEES: "end leave_space message_show message_fork message_retry message_continue copy_shared memory_proposal",
@@ -65,7 +66,7 @@ POST = {
     BEGAN: """share share_with_space edit_prompt delete_prompt edit_agent delete_agent edit_task run_schedule
         switch_task delete_task answer_task move_to_space channel reset_channel rename_folder delete_folder
         message_edit""",
-    NOBODY: """offboarding offboarding_receipt remove_rule end_hold team_budget change_model_rule welcome invited
+    NOBODY: """offboarding offboarding_receipt remove_rule end_hold team_budget welcome invited
         first_account end_device edit_round undo_round hand_over_space message_rate
         memory_feedback memory_edit_skill memory_delete_skill memory_approve_skill memory_skill_off
         memory_take_out memory_review memory_propose stop_sub_session scim/v2/ServiceProviderConfig
