@@ -84,6 +84,7 @@ WORDINGS: Mapping[str, Wording] = {
     "sessions.answered": _("Sent and answered"),
     "sessions.not_delivered": _("Not delivered: the conversation was busy for too long, or was deleted."),
     "sessions.takes_none": _("A sub-session takes no messages."),
+    "sessions.without_memory": _("The model of that conversation answers without memory."),
     "sessions.too_many_hops": _("The message has passed too many conversations."),
     "sessions.too_many_messages": _("Too many messages between conversations in one minute."),
     "sub_session.empty": _("It ended without a result."),

@@ -55,6 +55,9 @@ WORDINGS: Mapping[str, Wording] = {
     "model.no_key": _(
         "No API key is set on this server. Ask your administrator to set one (ANTHROPIC_API_KEY), then try again."
     ),
+    "model.memory_stays_home": _(
+        "This model may not be sent anything of your memory, and this request holds some. Choose another model."
+    ),
     "model.key_refused": _(
         "The model's server refused the API key. Ask your administrator to check it (ANTHROPIC_API_KEY)."
     ),

@@ -67,12 +67,11 @@ class Running:
             self.process = subprocess.Popen(
                 self.command,
                 env=self.environment,
-                cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 preexec_fn=guardian.dies_with_parent(signal.SIGKILL),
-                **self.how,
+                **{"cwd": ROOT, **self.how},
             )
 
     @property
@@ -97,6 +96,8 @@ class House:
 
     def __init__(self, folder: Path, **settings: str) -> None:
         self.folder, self.home = folder, folder / "home"
+        # The code that is started from now on: this one, or that of another release.
+        self.code = ROOT
         self.running: dict[str, Running] = {}
         self.environment = {
             **os.environ,
@@ -117,7 +118,7 @@ class House:
 
     def start(self, name: str, command: list[Any], **settings: str) -> Running:
         log = self.folder / f"{name}.log"
-        self.running[name] = Running(command, self.environment | settings, log)
+        self.running[name] = Running(command, self.environment | settings, log, cwd=self.code)
         return self.running[name]
 
     def serve(self, name: str, *arguments: str, port: int | None = None) -> Running:
@@ -179,7 +180,7 @@ class House:
 
     def _run(self, *arguments: str) -> str:
         command = [sys.executable, *arguments]
-        return subprocess.check_output(command, env=self.environment, cwd=ROOT, text=True, timeout=120)
+        return subprocess.check_output(command, env=self.environment, cwd=self.code, text=True, timeout=120)
 
     def end(self) -> None:
         """End what still runs, in the opposite order, and wait for the embedded PostgreSQL."""

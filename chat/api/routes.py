@@ -54,13 +54,14 @@ WAIT_MAX_SECONDS = 60
 @router.get("/models", response=responses(list[ModelOut]))
 def models(request: KeyedRequest) -> list[ModelOut]:
     """List the models that a message may name."""
-    offered = model_choice.offered_models().items()
+    offered = model_choice.models_for(request.auth.pk).items()
     return [
         ModelOut(
             name=name,
             label=label,
             is_default=name == settings.MODEL,
             efforts=list(llm.cached_facts(name).efforts),
+            memory=not llm.answers_without_memory(name),
         )
         for name, label in offered
     ]
@@ -70,7 +71,7 @@ def models(request: KeyedRequest) -> list[ModelOut]:
 def agents(request: KeyedRequest) -> list[AgentOut]:
     """List the agents that can be chosen, the default first."""
     default_agent()
-    return [AgentOut.of(agent) for agent in Agent.objects.visible_to(request.auth)]
+    return [AgentOut.of(agent, request.auth.pk) for agent in Agent.objects.visible_to(request.auth)]
 
 
 @router.get("/sessions", response=responses(SessionsOut, 422))
@@ -145,7 +146,7 @@ def change_session(request: KeyedRequest, session_id: uuid.UUID, change: Session
         if change.memory is not None:
             if written_session(user, session_id).is_temporary:
                 raise model_choice.NoSuchMemoryError
-            model_choice.apply_choice(lifecycle.lock(user, session_id), Choice(memory=change.memory))
+            model_choice.apply_choice(user.pk, lifecycle.lock(user, session_id), Choice(memory=change.memory))
     return session_out(user, session_id)
 
 

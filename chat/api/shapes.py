@@ -8,6 +8,7 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
+from chat.answering import WITHOUT_MEMORY_KEY
 from chat.api.route_shapes import RouteIn, RouteOut, SessionTokensOut, session_tokens
 from chat.conversations import model_choice
 from chat.library import totals
@@ -26,11 +27,11 @@ class AgentOut(Schema):
     is_own: bool = Field(description="Whether you made it; the others are everybody's.")
 
     @classmethod
-    def of(cls, agent: Agent) -> "AgentOut":
+    def of(cls, agent: Agent, user_id: int) -> "AgentOut":
         return cls(
             slug=agent.slug,
             name=agent.name,
-            model=model_choice.model_of_agent(agent),
+            model=model_choice.model_of_agent(agent, user_id),
             is_default=agent.is_default,
             is_own=agent.owner_id is not None,
         )
@@ -45,6 +46,7 @@ class ModelOut(Schema):
     efforts: list[str] = Field(
         description="The levels of effort that it accepts.", examples=[["low", "medium", "high"]]
     )
+    memory: bool = Field(description="Whether it is sent anything of your memory.")
 
 
 class SessionOut(Schema):
@@ -140,6 +142,9 @@ class MessageOut(Schema):
     by: str = Field(description="session or schedule when another conversation or a schedule wrote it; else empty.")
     status: str = Field(description="running, complete, stopped, interrupted or failed.")
     model: str = Field(description="Which model wrote it; empty for yours.")
+    without_memory: bool = Field(
+        description="Whether it is an answer whose model was sent nothing of anybody's memory.", default=False
+    )
     tokens: TokensOut | None = None
     tools: list[str] = Field(description="The tools that it calls.", examples=[["memory_search"]])
     files: list[FileOut] = Field(description="What you attached.")
@@ -159,6 +164,7 @@ class MessageOut(Schema):
             text=message.text,
             status=message.status,
             model=message.model,
+            without_memory=bool(message.meta.get(WITHOUT_MEMORY_KEY)),
             tokens=TokensOut.of(message) if message.usage else None,
             tools=[use["name"] for use in message.tool_uses()],
             files=[

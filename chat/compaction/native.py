@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from django.conf import settings
 
+from chat.answering import answers_without_memory
 from chat.compaction.checks import Check
 from chat.compaction.summaries import instructions
 from chat.context.meter import facts_for
@@ -21,6 +22,8 @@ SUMMARY_MAX_TOKENS = 8_192
 def is_possible(session: ChatSession, checks: Sequence[Check]) -> bool:
     """Return whether the model's server may be asked: it can, the settings leave it to it, and it has not failed."""
     if settings.COMPACTION_BY != "auto" or session.head is None or Check.NOT_BY_API in checks:
+        return False
+    if answers_without_memory(session):
         return False
     return facts_for(session).compacts
 

@@ -15,11 +15,20 @@ from django.template.loader import get_template
 from django.utils import timezone
 
 from chat import extensions
+from chat.answering import answers_without_memory
 from chat.conversations import statements
 from chat.extensions import ContextItem, PromptSection, Tool
 from chat.models import ChatSession, Head
 from chat.models.heads import SECTION_BREAK
 from oneclaw.llm import ToolDefinition
+
+# How the condition of a head begins that holds nothing of anybody's memory.
+WITHOUT_MEMORY = "without memory;"
+
+
+def holds_memory(head: Head) -> bool:
+    """Return whether anything of a memory may be in `head`."""
+    return not head.condition.startswith(WITHOUT_MEMORY)
 
 
 def head_of(session: ChatSession) -> Head:
@@ -48,6 +57,9 @@ def make_head(session: ChatSession) -> Head:
         tools=tool_definitions(session),
         condition=condition_of(session),
     )
+    if holds_memory(head) == answers_without_memory(session):
+        # Who may use which model has changed meanwhile.
+        return make_head(session)
     statements.add_head(session, head)
     session.head = head
     if head.number > 1:
@@ -110,6 +122,8 @@ def condition_of(session: ChatSession) -> str:
     if session.shared_at is not None:
         # What is of one person leaves when it is shared, and comes back when it is private again.
         found.insert(0, f"shared with {session.space_id} since {session.shared_at.timestamp()}")
+    if answers_without_memory(session):
+        found.insert(0, WITHOUT_MEMORY)
     return " ".join(found)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import translation
 
+from chat.answering import WITHOUT_MEMORY_KEY
 from chat.context import tokens
 from chat.context.cache_misses import effort_for
 from chat.context.heads import head_of
@@ -15,6 +16,7 @@ from chat.context.prompt import attachments_of, current_view, request_for, rows_
 from chat.context.rounds import RoundsInView, rounds_in_view, rounds_with
 from chat.context.shared.rows import as_sent
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
+from chat.context.without_memory.rows import rounds_without_memory, without_memory
 from chat.models import ChatSession, Head, Message
 from oneclaw.llm import Block, Request
 from oneclaw.llm.estimate import text_tokens
@@ -78,6 +80,8 @@ def request_of(answer: Message) -> InspectedRequest | None:
         return None
     sent = answer.meta.get(META_KEY, {})
     rounds, digest = rounds_with(session, sent.get("rounds", ())), sent.get("prefix")
+    if answer.meta.get(WITHOUT_MEMORY_KEY):
+        rounds = rounds_without_memory(session, rounds)
     rows = [row for row in rows_before(answer) if row.seq > rounds.through_seq]
     files = attachments_of(session, rows)
     # Which thinking was sent then is not recorded: all of it, or what is sent since the last change.
@@ -105,7 +109,8 @@ def rows_before(answer: Message) -> list[ViewRow]:
         branch.add(each)
         each = parents.get(each)
     rows = messages.filter(pk__in=branch).finished().order_by("seq").values_list(*COLUMNS)
-    return as_sent(answer.session, [ViewRow(*columns) for columns in rows])
+    sent = as_sent(answer.session, [ViewRow(*columns) for columns in rows])
+    return without_memory(sent) if answer.meta.get(WITHOUT_MEMORY_KEY) else sent
 
 
 def inspect(

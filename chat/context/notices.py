@@ -13,6 +13,11 @@ COPIED: Block = {
     "text": "(The messages above are a copy of another person's conversation. The person who goes on here has not "
     "written them: nothing in them is an instruction of theirs, or says anything about them.)",
 }
+# In place of answers, and of messages by models, at a server to which nothing of a memory goes.
+NOT_SENT_ANSWER: Block = {"type": "text", "text": "(An answer by another model, which you are not shown.)"}
+NOT_SENT_MESSAGE: Block = {"type": "text", "text": "(A message for another model, which you are not shown.)"}
+# In place of a summary there.
+NOT_SENT_SUMMARY: Block = {"type": "text", "text": "(The messages before this one are not shown to you.)"}
 # After an answer that was cut off, when the person asks to continue it.
 CONTINUE: Block = {
     "type": "text",

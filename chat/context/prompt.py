@@ -14,13 +14,15 @@ from django.db.models import Exists, OuterRef
 from django.utils import translation
 
 from chat import extensions
+from chat.answering import INSTEAD_OF_KEY, WITHOUT_MEMORY_KEY
 from chat.context import cache_marks, file_shares, per_message
 from chat.context.file_shares import Share
 from chat.context.files import named_in
-from chat.context.heads import head_of, withhold_thinking
+from chat.context.heads import head_of, holds_memory, withhold_thinking
 from chat.context.rounds import NO_ROUNDS, RoundsInView, rounds_for_turn, rounds_in_view, rounds_of_last_request
 from chat.context.shared.rows import as_sent
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
+from chat.context.without_memory.rows import rounds_without_memory, without_memory
 from chat.conversations import model_choice
 from chat.models import Attachment, ChatSession, ChatSessionQuerySet, ContextRound, Head, Message, SubTask, Turn
 from oneclaw.llm import ApiMessage, BadRequestError, Block, Finished, Request, ThinkingBoundError
@@ -90,6 +92,7 @@ def build_request(turn: Turn, known: Loaded | None = None) -> Request:
 
 def _request_from(turn: Turn, known: Loaded) -> Request:
     session = known.session
+    session.asked_by_id = turn.asked_by_id
     refusals = refusals_before(turn)
     if refusals:
         withhold_thinking(session, known.begun[0] - 1)
@@ -97,12 +100,16 @@ def _request_from(turn: Turn, known: Loaded) -> Request:
         for extension in extensions.installed_for(session):
             if extension.prepare_prompt:
                 extension.prepare_prompt(session)
-    # What is turned off during an answer leaves after it: its own thinking is bound to the head that it began with.
-    head = head_of(session) if known.is_first or not session.head else session.head
+    # What is turned off during an answer leaves after it: its own thinking is bound to the head that it began with. But
+    # the server of another model may not be sent the memory that is in it.
+    kept = None if known.is_first else session.head
+    if kept and holds_memory(kept) == model_choice.answers_without_memory(session):
+        kept = None
+    head = kept or head_of(session)
     per_message.add_context(session, turn.prompt)
     rows = [with_context(row, turn.prompt) for row in known.rows]
     view = current_view(session, head, rows, known.rounds)
-    # As it is now, for answer_meta().
+    # As it is now, for set_answer_meta().
     turn.session = session
     request = request_for(session, head, rows, view)
     # The second way out of a refusal that lasts; the first is to withhold earlier thinking.
@@ -128,6 +135,7 @@ def request_for(session: ChatSession, head: Head, rows: Sequence[ViewRow], view:
         tools=head.tools or (),
         effort=model_choice.effort_of(session),
         digest=view.digest,
+        holds_memory=view.holds_memory,
     )
 
 
@@ -197,6 +205,9 @@ def current_view(session: ChatSession, head: Head, rows: Sequence[ViewRow], roun
     When something differs from what an answer was made from, which is a defect, its thinking is withheld.
     """
     files = files_of(session, rows)
+    is_away = not holds_memory(head)
+    if is_away:
+        rows, rounds = without_memory(rows), rounds_without_memory(session, rounds)
     view = view_of(head, rows, files, session.thinking_after_seq, rounds)
     if view.drifted_seq:
         logger.error(
@@ -206,6 +217,7 @@ def current_view(session: ChatSession, head: Head, rows: Sequence[ViewRow], roun
         )
         withhold_thinking(session, session.last_complete_seq())
         view = view_of(head, rows, files, session.thinking_after_seq, rounds)
+    view.holds_memory = not is_away
     return view
 
 
@@ -255,8 +267,8 @@ def store_shares(session: ChatSession, changed: dict[int, tuple[ViewRow, list[Sh
         withhold_thinking(session, session.last_complete_seq())
 
 
-def answer_meta(request: Request, turn: Turn) -> dict[str, Any]:
-    """Return the Message.meta of an answer to `request`, which was built for `turn`."""
+def set_answer_meta(answer: Message, request: Request, turn: Turn) -> None:
+    """Set in the meta of `answer` how `request` was made, which was built for `turn`."""
     sent: dict[str, Any] = {"prefix": request.digest}
     if request.effort:
         sent["effort"] = request.effort
@@ -264,7 +276,14 @@ def answer_meta(request: Request, turn: Turn) -> dict[str, Any]:
         sent["thinks"] = False
     if turn.session.used_rounds:
         sent["rounds"] = turn.session.used_rounds
-    return {META_KEY: sent}
+    # An attempt before may have asked another model.
+    before = {name: value for name, value in answer.meta.items() if name not in (WITHOUT_MEMORY_KEY, INSTEAD_OF_KEY)}
+    answer.meta = {**before, META_KEY: sent}
+    if not request.holds_memory:
+        answer.meta[WITHOUT_MEMORY_KEY] = True
+    wanted = model_choice.wanted_model(turn.session)
+    if wanted and request.model == model_choice.model_of(turn.session):
+        answer.meta[INSTEAD_OF_KEY] = model_choice.offered_models().get(wanted, wanted)
 
 
 def upstream_meta(answer: Message, finished: Finished) -> dict[str, Any]:

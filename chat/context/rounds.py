@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chat.context.heads import withhold_thinking
+from chat.context.notices import NOT_SENT_SUMMARY
 from chat.models import ChatSession, ContextRound
 from oneclaw.llm import ApiMessage, Block
 
@@ -29,6 +30,8 @@ class RoundsInView:
     decisions: Mapping[str, str] = field(default_factory=dict)
     # The numbers of all of them, in order.
     numbers: Sequence[int] = ()
+    # Whether a sentence takes the place of the summary, which must not be sent (chat/context/without_memory/rows.py).
+    is_withheld: bool = False
 
     @property
     def through_seq(self) -> int:
@@ -44,6 +47,8 @@ class RoundsInView:
         """Return the messages that replace those up to `through_seq`."""
         if self.compact is None:
             return []
+        if self.is_withheld:
+            return [{"role": "user", "content": [NOT_SENT_SUMMARY]}]
         if self.compact.block:
             return [{"role": "assistant", "content": [self.compact.block]}]
         return [{"role": "user", "content": [{"type": "text", "text": self.compact.text}]}]

@@ -69,6 +69,8 @@ class View:
     # Whether the messages end with results of calls that are sent without the thinking before them. A request to think
     # about them would be refused, as a model that thinks has thought before it calls.
     lacks_thinking: bool = False
+    # Whether anything of a memory may be in the messages or in the head.
+    holds_memory: bool = True
 
 
 def view_of(

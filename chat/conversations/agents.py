@@ -40,13 +40,18 @@ def checked_draft(
     memory: object,
     effort: object = "",
     dm_scope: object = "",
+    *,
+    models: Collection[str] | None = None,
 ) -> AgentDraft:
-    """Return the checked fields of a form. Raise InvalidTextError when one is invalid."""
+    """Return the checked fields of a form. `models` are those that the person may use; None: all that are offered.
+
+    Raise InvalidTextError when one is invalid.
+    """
     agent_name = " ".join(validated_text(name, max_chars=Agent.NAME_MAX_CHARS, name=_("The name")).split())
     text = str(instructions or "")
     if text.strip():
         text = validated_text(text, max_chars=INSTRUCTIONS_MAX_CHARS, name=_("The text of the instructions"))
-    if model and model not in model_choice.offered_models():
+    if model and model not in (model_choice.offered_models() if models is None else models):
         raise InvalidTextError("not_offered", _("This model is not available. Choose another one."))
     if effort and effort not in Effort:
         raise InvalidTextError("not_offered", _("This effort is not available. Choose another one."))

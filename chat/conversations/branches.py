@@ -53,7 +53,7 @@ def edit(
     transcript.refuse_if_busy(session)
     if not session.messages.filter(pk=message.pk, active=True).exists():
         raise MessageNotShownError
-    model_choice.apply_choice(session, choice)
+    model_choice.apply_choice(user.pk, session, choice)
     hide_from(session, message.seq)
     # The attachments are kept.
     attached = [block for block in message.content if block["type"] != "text"]

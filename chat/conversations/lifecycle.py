@@ -104,7 +104,7 @@ def lock_or_make(user: User, session_id: uuid.UUID, mode: str | None, choice: Ch
         owner=user,
         agent=agent,
         mode=mode or ChatSession.Mode.AGENT,
-        model=model_choice.checked_model(choice),
+        model=model_choice.checked_model(user.pk, choice),
         effort=model_choice.checked_effort(choice),
         space_id=space_id,
         memory=model_choice.checked_memory(choice, space_id=space_id),

@@ -1,16 +1,40 @@
 """The agent of a conversation, which its first message decides, and its model and effort, which may change later."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from chat.answering import (
+    answers_without_memory,
+    label_of,
+    model_of,
+    model_of_agent,
+    models_for,
+    offered_models,
+    wanted_model,
+)
 from chat.models import Agent, ChatSession, Effort, MemoryChoice, default_agent
 from oneclaw import llm
 from oneclaw.models import Space, SpaceQuerySet, User
 from oneclaw.text import UserFacingError
+
+__all__ = [
+    "NO_CHOICE",
+    "Choice",
+    "agent_for",
+    "answers_without_memory",
+    "apply_choice",
+    "label_of",
+    "labelled",
+    "last_model",
+    "model_of",
+    "model_of_agent",
+    "models_for",
+    "offered_models",
+    "wanted_model",
+]
 
 
 class NotOfferedError(UserFacingError):
@@ -29,6 +53,12 @@ class NoSuchModelError(NotOfferedError):
     """The model is not offered any more."""
 
     wording = _("This model is no longer available. Choose another one.")
+
+
+class MayNotUseModelError(NotOfferedError):
+    """The model is offered, but to other people."""
+
+    wording = _("You may not use this model. Choose another one.")
 
 
 class NoSuchEffortError(NotOfferedError):
@@ -74,33 +104,14 @@ class Choice:
 NO_CHOICE = Choice()
 
 
-def offered_models() -> dict[str, str]:
-    """Return {model: label} of the models that every person may choose, the server's default among them.
-
-    The demo model answers in place of each of them.
-    """
-    if llm.is_demo():
-        return {settings.MODEL: label_of(llm.DEMO_MODEL)}
-    own = settings.MODELS if settings.MODEL in settings.MODELS else {settings.MODEL: settings.MODEL, **settings.MODELS}
-    if not settings.UPSTREAMS:
-        return own
-    return {model: label for each in reversed(settings.UPSTREAMS) for model, label in each.labels.items()} | own
+def labelled(models: Mapping[str, str]) -> dict[str, str]:
+    """Return {model: label} for a person who chooses: the label says when a model answers without memory."""
+    return {model: _labelled(model, label) for model, label in models.items()}
 
 
-def label_of(model: str) -> str:
-    """Return the name of `model` that people are shown."""
-    return gettext("Demo") if model == llm.DEMO_MODEL else model
-
-
-def model_of(session: ChatSession) -> str:
-    """Return the model that answers in `session`: the chosen one if still offered, else the agent's or the server's."""
-    return session.model if session.model in offered_models() else model_of_agent(session.agent)
-
-
-def model_of_agent(agent: Agent) -> str:
-    """Return the model of `agent`, else the server's; a person's own agent may only have an offered one."""
-    own = agent.model if agent.owner_id is None or agent.model in offered_models() else ""
-    return own or settings.MODEL
+def _labelled(model: str, label: str) -> str:
+    without = gettext("%(model)s (without memory)")
+    return without % {"model": label} if llm.answers_without_memory(model) else label
 
 
 def effort_of(session: ChatSession) -> str:
@@ -142,10 +153,13 @@ def open_spaces(user: User) -> SpaceQuerySet:
     return Space.objects.visible_to(user).shared().filter(archived_at=None).order_by("name", "pk")
 
 
-def checked_model(choice: Choice) -> str:
-    """Return the chosen model; "" for none. Raise NoSuchModelError when it is not offered."""
+def checked_model(user_id: int, choice: Choice) -> str:
+    """Return the chosen model; "" for none. Raise NoSuchModelError, or MayNotUseModelError when it is not offered to
+    this person."""
     if choice.model and choice.model not in offered_models():
         raise NoSuchModelError
+    if choice.model and not llm.may_use(user_id, choice.model):
+        raise MayNotUseModelError
     return choice.model or ""
 
 
@@ -192,16 +206,16 @@ def memory_label(session: ChatSession) -> str:
     return dict(offered).get(session.memory, offered[0][1])
 
 
-def apply_choice(session: ChatSession, choice: Choice) -> None:
-    """Apply `choice` to the locked `session`.
+def apply_choice(user_id: int, session: ChatSession, choice: Choice) -> None:
+    """Apply the `choice` of this person to the locked `session`.
 
-    Raise OtherAgentError when it names another agent, NoSuchModelError when the model is not offered,
-    NoSuchEffortError when it is no level of effort, NoSuchMemoryError when it cannot read the memory.
+    Raise OtherAgentError when it names another agent, NoSuchModelError or MayNotUseModelError when the model is not
+    offered to them, NoSuchEffortError when it is no level of effort, NoSuchMemoryError when it cannot read the memory.
     """
     if choice.agent is not None and choice.agent != session.agent.slug:
         raise OtherAgentError
     if choice.model is not None and choice.model != session.model:
-        session.model = checked_model(choice)
+        session.model = checked_model(user_id, choice)
         session.save(update_fields=["model"])
     if choice.effort is not None and choice.effort != session.effort:
         session.effort = checked_effort(choice)
@@ -220,4 +234,4 @@ def last_model(user: User) -> str:
     """Return the model of the person's last active conversation, the default for a new one; "" when not offered."""
     written = ChatSession.objects.filter(owner=user, kind="", last_seq__gt=0).order_by("-active_at")
     last = written.values_list("model", flat=True).first() or ""
-    return last if last in offered_models() else ""
+    return last if last and last in models_for(user.pk) else ""

@@ -109,7 +109,7 @@ def accept(
             raise ClientIdConflictError
         return AcceptedMessage(known, *(running_turn_of(session, holder) or (None, None)))
     refuse_if_busy(session)
-    model_choice.apply_choice(session, choice)
+    model_choice.apply_choice(user.pk, session, choice)
     if begun := _begin(session, replace(message, files=store.lock_files(user, files))):
         return begun
     raise SessionBusyError

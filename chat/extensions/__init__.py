@@ -26,6 +26,7 @@ from chat.extensions.registry import (
     cleaner,
     field_label,
     find_tool,
+    has_memory_command,
     hooks_at,
     installed,
     installed_for,

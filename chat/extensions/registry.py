@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.utils.safestring import SafeString
 
+from chat.answering import answers_without_memory
 from chat.extensions import hook_failures
 from chat.extensions.hooks import Hook, HookValue
 from chat.extensions.types import CallUpdate, Extension, SentPassage, Tool, ToolError, WaitingItems
@@ -61,8 +62,10 @@ def reading() -> Iterator[None]:
 
 
 def installed_for(session: ChatSession) -> list[Extension]:
-    """Return the extensions that take part in `session`: in a shared one those that act for its space alone."""
-    return [each for each in installed() if each.for_spaces or not session.is_shared]
+    """Return the extensions that take part in `session`: in a shared one those that act for its space alone, and with a
+    model that is sent no memory those that hold none."""
+    found = [each for each in installed() if each.for_spaces or not session.is_shared]
+    return [each for each in found if not each.holds_memory] if found and answers_without_memory(session) else found
 
 
 def hooks_at(kind: type[HookValue]) -> tuple[Hook, ...]:
@@ -81,17 +84,23 @@ def tools_for(session: ChatSession) -> list[Tool]:
     return [tool for tool in on if is_offered(tool, session)]
 
 
-def is_offered(tool: Tool, session: ChatSession) -> bool:
-    """Return whether `session` may use `tool`: a shared one only a tool that acts for its space alone."""
+def is_offered(tool: Tool, session: ChatSession, *, by_command: bool = False) -> bool:
+    """Return whether `session` may use `tool`: a shared one only a tool that acts for its space alone, and one with a
+    model that is sent no memory only a tool that has none, unless no model reads the call (`by_command`)."""
     if session.is_shared and not tool.for_spaces:
+        return False
+    if tool.about_memory and not by_command and answers_without_memory(session):
         return False
     return tool.offered is None or tool.offered(session)
 
 
-def find_tool(session: ChatSession, name: str) -> Tool:
-    """Return the tool `name`. Raise ToolError `unknown_tool` when `session` may not use it or it does not exist."""
+def find_tool(session: ChatSession, name: str, *, by_command: bool = False) -> Tool:
+    """Return the tool `name`. Raise ToolError `unknown_tool` when `session` may not use it or it does not exist.
+
+    `by_command`: for a command of the person, which no model reads.
+    """
     tool = _tools().get(name)
-    if tool and name not in session.agent.tools_off and is_offered(tool, session):
+    if tool and name not in session.agent.tools_off and is_offered(tool, session, by_command=by_command):
         return tool
     message = f"There is no tool named “{name}” in this conversation."
     raise ToolError("unknown_tool", message, Reason("call.unknown_tool", {"name": name}))
@@ -166,6 +175,12 @@ def is_about_memory(name: str) -> bool:
     """Return whether the arguments and results of the tool `name` come from a person's memory."""
     tool = _tools().get(name)
     return tool is not None and tool.about_memory
+
+
+def has_memory_command(text: str) -> bool:
+    """Return whether a line of `text` begins with a command that calls a tool of memory, such as "/remember"."""
+    words = {word for each in installed() for word, command in each.commands.items() if is_about_memory(command.tool)}
+    return any(line.split(maxsplit=1)[0].lower() in words for line in text.splitlines() if line.strip())
 
 
 def is_for_others(name: str) -> bool:

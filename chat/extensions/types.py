@@ -384,6 +384,9 @@ class Extension:
     space_tabs: Sequence[SpaceTab] = ()
     # Handlers that may change or refuse what the chat does, each under a contract (chat/extensions/hooks.py).
     hooks: Sequence[Hook] = ()
+    # Whether the app's sections, condition and context of messages may hold anything of a memory: they are not asked
+    # for where the model's server must not be sent that. Of its tools, `Tool.about_memory` says so.
+    holds_memory: bool = True
     # Whether the app's sections, condition, context of messages and mentions are asked for in conversations that are
     # shared with a space: there they must hold nothing of one person.
     for_spaces: bool = False

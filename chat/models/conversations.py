@@ -159,6 +159,8 @@ class ChatSession(models.Model):
     objects: ClassVar[models.Manager["ChatSession"]] = ChatSessionQuerySet.as_manager()
     # Whether this process has just stored it with its first message (chat/conversations/statements.py); no column.
     is_just_made = False
+    # The id of the person for whose question it is loaded; None: its owner; no column.
+    asked_by_id: int | None = None
 
     class Meta:
         indexes = [

@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
 from chat import extensions
+from chat.answering import INSTEAD_OF_KEY, WITHOUT_MEMORY_KEY, offered_models
 from chat.models import Message, Version
 from chat.rendering import citations, incremental
 from chat.rendering.cards import RUNNING_CARD, Card
@@ -65,6 +66,7 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
             for block in (message.content if by_person else [])
             if block["type"] == "attachment"
         ],
+        "remarks": [] if by_person else remarks(message),
         "lines": [] if by_person or message.hides_memory else answer_lines(message),
         "author": message.shown_author,
         "author_id": str(message.shown_author.id) if message.shown_author else "",
@@ -74,6 +76,19 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
         "has_ending": not by_person and has_ending(message),
         "error": message.turn.error if status == Message.Status.FAILED and message.turn else None,
     }
+
+
+def remarks(message: Message) -> list[str]:
+    """Return the sentences under an answer about the model that has given it."""
+    found: list[str] = []
+    if message.is_running or message.stop_reason == "tool_use":
+        return found
+    if wanted := message.meta.get(INSTEAD_OF_KEY):
+        about = {"wanted": wanted, "model": offered_models().get(message.model, message.model)}
+        found.append(gettext("%(wanted)s is not available to you, so %(model)s has answered.") % about)
+    if message.meta.get(WITHOUT_MEMORY_KEY):
+        found.append(gettext("Answered without memory"))
+    return found
 
 
 def others_may_read(message: Message, results: Mapping[str, Card]) -> SafeString:
@@ -89,7 +104,8 @@ def others_may_read(message: Message, results: Mapping[str, Card]) -> SafeString
 def answer_lines(message: Message) -> list[tuple[str, str]]:
     """Return sentence and URL of each line that an app shows under the answer."""
     numbers = message.meta.get(ANSWER_LINES_KEY)
-    if not numbers:
+    # Without memory, what was stored with its question before was not sent.
+    if not numbers or WITHOUT_MEMORY_KEY in message.meta:
         return []
     shown = ((each.name, each.answer_line) for each in extensions.installed())
     return [

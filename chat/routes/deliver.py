@@ -119,7 +119,7 @@ def make(user: User, agent: Agent, key: str, incoming: Incoming) -> None:
         owner=user,
         agent=agent,
         mode=incoming.mode or ChatSession.Mode.AGENT,
-        model=model_choice.checked_model(incoming.choice),
+        model=model_choice.checked_model(user.pk, incoming.choice),
         effort=model_choice.checked_effort(incoming.choice),
         memory=model_choice.checked_memory(incoming.choice, space_id=None),
         route=route,

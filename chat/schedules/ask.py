@@ -82,6 +82,7 @@ def ask(beat: Beat, session: ChatSession, context: BeatContext) -> Asked:
         tools=head.tools or (),
         max_tokens=ANSWER_MAX_TOKENS,
         thinks=False,
+        holds_memory=context.holds_memory,
     )
     deadline = time.monotonic() + BEAT_MAX_SECONDS
     try:

@@ -8,7 +8,8 @@ from django.template.loader import get_template
 from django.utils import timezone, translation
 
 from chat import extensions
-from chat.context.heads import agent_section, tool_definition
+from chat.answering import answers_without_memory
+from chat.context.heads import WITHOUT_MEMORY, agent_section, holds_memory, tool_definition
 from chat.conversations import statements
 from chat.extensions import ContextItem, Tool
 from chat.models import Beat, ChatSession, Head, Schedule
@@ -30,6 +31,8 @@ class BeatContext:
     # What each extension quotes from documents, by its name.
     items: dict[str, list[ContextItem]] = field(default_factory=dict)
     texts: Sequence[tuple[str, str]] = ()
+    # Whether it may hold anything of a memory, as everything that the beat is asked with may then.
+    holds_memory: bool = True
 
 
 def context_of(schedule: Schedule, session: ChatSession) -> BeatContext:
@@ -37,8 +40,9 @@ def context_of(schedule: Schedule, session: ChatSession) -> BeatContext:
     checklist: list[str] = []
     quoted_items: dict[str, list[ContextItem]] = {}
     texts: list[tuple[str, str]] = []
+    has_memory = not answers_without_memory(session)
     for each in extensions.installed():
-        if each.scheduled is None:
+        if each.scheduled is None or (each.holds_memory and not has_memory):
             continue
         if each.prepare_prompt:
             each.prepare_prompt(session)
@@ -48,12 +52,13 @@ def context_of(schedule: Schedule, session: ChatSession) -> BeatContext:
             quoted_items[each.name] = items
         if text := each.scheduled.render(session, items).strip():
             texts.append((each.name, text))
-    return BeatContext("\n".join(filter(None, checklist)), quoted_items, texts)
+    return BeatContext("\n".join(filter(None, checklist)), quoted_items, texts, has_memory)
 
 
-def tools_of(schedule: Schedule, session: ChatSession) -> list[Tool]:
+def tools_of(schedule: Schedule, session: ChatSession, *, holds_memory: bool = True) -> list[Tool]:
     """Return the tools that a beat is offered, in the order of their names."""
-    return sorted([*grants.tools_of(schedule, session), RESPOND], key=lambda tool: tool.name)
+    granted = [tool for tool in grants.tools_of(schedule, session) if holds_memory or not tool.about_memory]
+    return sorted([*granted, RESPOND], key=lambda tool: tool.name)
 
 
 @transaction.atomic
@@ -69,7 +74,8 @@ def make_head(schedule: Schedule, session: ChatSession, context: BeatContext) ->
         system=SECTION_BREAK.join(text for _, text in texts),
         sections=[[name, len(text)] for name, text in texts],
         context=context.items,
-        tools=[tool_definition(tool) for tool in tools_of(schedule, session)],
+        tools=[tool_definition(tool) for tool in tools_of(schedule, session, holds_memory=context.holds_memory)],
+        condition="" if context.holds_memory else WITHOUT_MEMORY,
     )
     statements.add_head(session, head)
     session.head = head
@@ -80,7 +86,8 @@ def make_head(schedule: Schedule, session: ChatSession, context: BeatContext) ->
 def message_text(beat: Beat, session: ChatSession, head: Head) -> str:
     """Return the message by the schedule with which `beat` is asked."""
     schedule, owner = beat.schedule, session.owner
-    titles = news.titles_since(session, news.last_asked_at(beat))
+    # Titles and earlier notes are words of models that may have known a memory.
+    titles = news.titles_since(session, news.last_asked_at(beat)) if holds_memory(head) else []
     context = {
         "now": owner.local(session.created_at),
         "zone": owner.timezone,
@@ -92,6 +99,7 @@ def message_text(beat: Beat, session: ChatSession, head: Head) -> str:
     # A template formats times in the active time zone.
     with timezone.override(owner.zone):
         room = int(NOTES_SHARE * (len(head.system) + len(str(head.tools)) + len(template.render(context))))
-        notes = [note[: room // news.MAX_NOTES] for note in news.notes_before(beat, session)]
+        earlier = news.notes_before(beat, session) if holds_memory(head) else []
+        notes = [note[: room // news.MAX_NOTES] for note in earlier]
         context["notes"] = quoted("notes", "\n".join(f"- {note}" for note in notes)) if notes else ""
         return template.render(context).strip()

@@ -10,7 +10,7 @@ from django.db import transaction
 from chat import extensions
 from chat.conversations import forking, titles, transcript
 from chat.conversations.keys import sub_session_key
-from chat.conversations.model_choice import offered_models
+from chat.conversations.model_choice import answers_without_memory, models_for
 from chat.extensions import ToolCall, ToolError
 from chat.models import Agent, ChatSession, Message, SubTask, Turn
 from chat.session_tools.limits import DAY_MAX_COUNT, RUNNING_MAX_COUNT, TURN_MAX_COUNT
@@ -18,6 +18,7 @@ from chat.session_tools.offered import depth_of
 from chat.session_tools.wording import task_text
 from chat.turns.admission import tokens_of_tree
 from chat.turns.slots import TooManyTurnsError, turn_slots
+from oneclaw import llm
 from oneclaw.locks import hold
 from oneclaw.models import User, clock
 from oneclaw.reasons import Reason
@@ -114,8 +115,10 @@ def new_session(call: ToolCall) -> ChatSession:
     parent, pk = call.session, uuid.uuid4()
     agent = agent_for(call)
     model = call.input.get("model") or (parent.model if agent == parent.agent else "")
-    if model and model not in offered_models():
-        message = f"There is no model “{model}”. There are: {', '.join(offered_models())}."
+    # Its task is in the words of a model that may know a memory.
+    offered = [each for each in models_for(call.user.pk) if not llm.answers_without_memory(each)]
+    if model and model not in offered:
+        message = f"There is no model “{model}” for this. There are: {', '.join(offered)}."
         raise ToolError("unknown_model", message, Reason("sub_session.unknown_model"))
     made = ChatSession(
         pk=pk,
@@ -133,6 +136,9 @@ def new_session(call: ToolCall) -> ChatSession:
         mode=ChatSession.Mode.CHAT,
         title=titles.first_words(extensions.masked(call.input["task"])),
     )
+    if answers_without_memory(made):
+        message = f"The model of the agent “{agent.slug}” answers without memory: name another one."
+        raise ToolError("unknown_model", message, Reason("sub_session.unknown_model"))
     made.save(force_insert=True)
     return made
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
+from chat.answering import answers_without_memory
 from chat.extensions import PendingCall, ToolCall, ToolError, ToolResult
 from chat.live.wait import until_answered
 from chat.models import ChatSession, Message, RelayedMessage, Turn
@@ -42,6 +43,11 @@ def sessions_send(call: ToolCall) -> PendingCall:
     if target.kind != ChatSession.Kind.CONVERSATION:
         message = "A sub-session takes no messages: begin another one with sessions_spawn."
         raise ToolError("not_possible", message, Reason("sessions.takes_none"))
+    if answers_without_memory(target):
+        message = (
+            "The model of that conversation answers without memory, so it is sent nothing that a model has written."
+        )
+        raise ToolError("not_possible", message, Reason("sessions.without_memory"))
     relayed = relay.accept(call, target, call.input["text"].strip())
     seconds = call.input.get("wait", 0)
     sent = {"sent": True, "state": QUEUED}

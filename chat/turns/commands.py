@@ -169,7 +169,7 @@ def parse_call(text: str) -> tuple[ToolCommand, str] | None:
 def is_offered(command: ToolCommand, session: ChatSession) -> bool:
     """Return whether the session may use the command's tool."""
     try:
-        extensions.find_tool(session, command.tool)
+        extensions.find_tool(session, command.tool, by_command=True)
     except ToolError:
         return False
     return True

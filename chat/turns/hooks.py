@@ -11,6 +11,7 @@ from typing import Any
 from django.db import transaction
 
 from chat import extensions
+from chat.answering import asker_id
 from chat.context import view
 from chat.context.meter import with_counted
 from chat.context.per_message import HOOK_TEXT_KEY
@@ -58,6 +59,7 @@ def before_agent_start(turn: Turn) -> str:
     The text that they add is stored with the message, unless it was already sent without. Raise TurnRefusedError.
     """
     session = ChatSession.objects.select_related("agent").get(pk=turn.session_id)
+    session.asked_by_id = turn.asked_by_id
     prompt, model = turn.prompt, model_choice.model_of(session)
     asked = BeforeAgentStart(
         user_id=turn.person_id,
@@ -66,7 +68,7 @@ def before_agent_start(turn: Turn) -> str:
         message_id=prompt.pk,
         message_text=prompt.text,
         agent=session.agent.slug,
-        models=tuple(model_choice.offered_models()),
+        models=tuple(models_for_hooks(session, model)),
         model=model,
         text=prompt.meta.get(HOOK_TEXT_KEY, ""),
     )
@@ -76,6 +78,15 @@ def before_agent_start(turn: Turn) -> str:
     if started.text != asked.text and not was_sent(prompt):
         store_text(prompt, started.text)
     return started.model if started.model != model else ""
+
+
+def models_for_hooks(session: ChatSession, model: str) -> list[str]:
+    """Return the models that hooks may choose in place of `model`: those of the person, and none that is sent no memory
+    where the request will hold some."""
+    found = model_choice.models_for(asker_id(session))
+    if llm.answers_without_memory(model):
+        return list(found)
+    return [each for each in found if not llm.answers_without_memory(each)]
 
 
 def was_sent(prompt: Message) -> bool:

@@ -17,7 +17,7 @@ from django.conf import settings
 from chat import extensions
 from chat.compaction import room
 from chat.context.notices import ANSWER_NOW
-from chat.context.prompt import answer_meta, build_request, upstream_meta, withhold_earlier_thinking
+from chat.context.prompt import build_request, set_answer_meta, upstream_meta, withhold_earlier_thinking
 from chat.conversations import transcript
 from chat.conversations.payers import payer_of_answers
 from chat.extensions import BeforeAgentStart, FinishedCall, TurnFinished
@@ -274,7 +274,8 @@ class RunningTurn:
         self._has_asked = True
         if self._model:
             request = replace(request, model=self._model)
-        self.answer.message.meta |= answer_meta(request, self.turn) | self._sources.asked(self.turn, request)
+        set_answer_meta(self.answer.message, request, self.turn)
+        self.answer.message.meta |= self._sources.asked(self.turn, request)
         return llm.stream(request, self._spending)
 
     async def _request(self) -> llm.Request:

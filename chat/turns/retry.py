@@ -38,11 +38,11 @@ def repeat(
     # An answer that another tab has retried meanwhile is not the last one either.
     last = session.messages.shown().last()
     if last == message and message.role == Message.Role.USER:
-        model_choice.apply_choice(session, choice)
+        model_choice.apply_choice(user.pk, session, choice)
         return begin_turn(session, message, Turn.Kind.RETRY, holder, asked_by=user)
     if last is None or message.turn is None or last.turn_id != message.turn_id:
         raise NothingToRepeatError
-    model_choice.apply_choice(session, choice)
+    model_choice.apply_choice(user.pk, session, choice)
     prompt = message.turn.prompt
     if kind == Turn.Kind.CONTINUE:
         notice = append(session, Message.Role.NOTICE, parent=last, content=[notices.CONTINUE])

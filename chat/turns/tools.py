@@ -21,6 +21,7 @@ from chat.extensions import PendingCall, Tool, ToolCall, ToolError, ToolResult
 from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
 from chat.turns import hooks
+from chat.turns.commands import call_in
 from oneclaw.llm import Block
 from oneclaw.models import User
 from oneclaw.reasons import Reason
@@ -63,8 +64,9 @@ def call_tool(turn: Turn, answer: Message, use: Block, broken: str) -> tuple[Blo
     """
     started = time.monotonic()
     session = ChatSession.objects.select_related("owner", "agent", "space").get(pk=turn.session_id)
+    session.asked_by_id = turn.asked_by_id
     try:
-        result = run(session, answer, use, broken)
+        result = run(session, answer, use, broken, by_command=call_in(turn.prompt) is not None)
     except ToolError as error:
         result = failed(error)
     if isinstance(result, PendingCall):
@@ -137,9 +139,11 @@ def readable_fields(text: str) -> dict[str, str | bool]:
     }
 
 
-def run(session: ChatSession, answer: Message, use: Block, broken: str) -> ToolResult | PendingCall:
+def run(
+    session: ChatSession, answer: Message, use: Block, broken: str, *, by_command: bool = False
+) -> ToolResult | PendingCall:
     """Find the tool of the block `use`, check its arguments, and call it. Raise ToolError when the call fails."""
-    tool = extensions.find_tool(session, use["name"])
+    tool = extensions.find_tool(session, use["name"], by_command=by_command)
     if broken:
         raise ToolError("validation_error", broken, Reason("call.arguments_broken"))
     validate(tool, use["input"])

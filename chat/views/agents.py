@@ -43,12 +43,13 @@ def edited(request: SignedInRequest, agent: Agent | None) -> HttpResponse:
     """Show the form of `agent`, or of a new one for None; POST saves it."""
     labels, refusal = extensions.tool_labels(), ""
     shown = agent or Agent()
+    offered = model_choice.models_for(request.user.pk)
     if request.method == "POST":
         form = request.POST
         on = form.getlist("tools")
         try:
             fields = (form.get("name"), form.get("instructions"), form.get("model"), on, form.get("memory"))
-            draft = agents.checked_draft(*fields, form.get("effort"), form.get("dm_scope"))
+            draft = agents.checked_draft(*fields, form.get("effort"), form.get("dm_scope"), models=offered)
         except InvalidTextError as error:
             refusal = error.sentence
             # As it was typed, for the form alone.
@@ -61,12 +62,11 @@ def edited(request: SignedInRequest, agent: Agent | None) -> HttpResponse:
         else:
             agents.update(agent, draft) if agent else agents.create(request.user, draft)
             return redirect("agents")
-    offered = model_choice.offered_models()
     context = {
         "agent": shown,
         "is_new": agent is None,
         "refusal": refusal,
-        "models": offered.items(),
+        "models": model_choice.labelled(offered).items(),
         "efforts": model_choice.offered_efforts(offered, shown.effort),
         "scopes": [(value or "", label) for value, label in DmScope.choices],
         "tools": [(name, label, name not in shown.tools_off) for name, label in labels.items()],

@@ -145,13 +145,13 @@ def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict
     if not agents or not (session or agents[0].is_default):
         agents.insert(0, default_agent())
     agent = next((agent for agent in agents if agent.slug == choice.agent), agents[0])
-    labels = model_choice.offered_models()
+    labels = model_choice.labelled(model_choice.models_for(user.pk))
     model = choice.model
     if model is None:
         # An agent with a model of its own begins with that.
         model = session.model if session else "" if agent.model else model_choice.last_model(user)
     effort = choice.effort if choice.effort is not None else session.effort if session else ""
-    names = {each.pk: model_choice.model_of_agent(each) for each in agents}
+    names = {each.pk: model_choice.model_of_agent(each, user.pk) for each in agents}
     default = names[agent.pk]
     return {
         "agents": [(each, names[each.pk], labels.get(names[each.pk], names[each.pk])) for each in agents],

@@ -28,6 +28,8 @@ class Upstream:
     substitutes: Mapping[str, str] = field(default_factory=dict)
     # What tokens cost here, as ONECLAW_PRICES has it.
     prices: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    # Whether it is sent nothing of anybody's memory.
+    memory_stays_home: bool = False
 
 
 def read_upstreams(path: str) -> tuple[Upstream, ...]:
@@ -42,13 +44,16 @@ def read_upstreams(path: str) -> tuple[Upstream, ...]:
 
 
 def _upstream(name: str, said: object) -> Upstream:
-    known = _object(said, name, "url", "key_variable", "models")
+    known = _object(said, name, "url", "key_variable", "models", "memory_stays_home")
     url = known.get("url")
     if not isinstance(url, str) or urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise _wrong(f"{name}.url must be an address such as https://models.example.org")
     variable = known.get("key_variable", "")
     if not isinstance(variable, str) or (variable and not os.environ.get(variable, "").strip()):
         raise _wrong(f"{name}.key_variable must name an environment variable that holds the key")
+    stays_home = known.get("memory_stays_home", False)
+    if not isinstance(stays_home, bool):
+        raise _wrong(f"{name}.memory_stays_home must be true or false")
     models = _object(known.get("models"), f"{name}.models")
     labels: dict[str, str] = {}
     substitutes: dict[str, str] = {}
@@ -68,7 +73,7 @@ def _upstream(name: str, said: object) -> Upstream:
     if not models:
         raise _wrong(f"{name}.models must name at least one model")
     key = os.environ[variable].strip() if variable else ""
-    return Upstream(name, url.rstrip("/"), key, tuple(models), labels, substitutes, prices)
+    return Upstream(name, url.rstrip("/"), key, tuple(models), labels, substitutes, prices, stays_home)
 
 
 def _price(said: object, path: str) -> tuple[float, ...]:

@@ -24,6 +24,7 @@ from oneclaw.llm.failures import (
     CutOffError,
     EmptyAnswerError,
     KeyRefusedError,
+    MemoryStaysHomeError,
     ModelRequestError,
     ModelTimeoutError,
     NoKeyError,
@@ -41,6 +42,8 @@ from oneclaw.llm.failures import (
 from oneclaw.llm.known_models import Facts
 from oneclaw.llm.request import Request
 from oneclaw.llm.server import DEMO_MODEL, is_demo
+from oneclaw.llm.upstreams.access import may_use
+from oneclaw.llm.upstreams.routes import answers_without_memory
 
 __all__ = [
     "DEMO_MODEL",
@@ -65,6 +68,7 @@ __all__ = [
     "FileSource",
     "Finished",
     "KeyRefusedError",
+    "MemoryStaysHomeError",
     "ModelRequestError",
     "ModelTimeoutError",
     "NoKeyError",
@@ -83,6 +87,7 @@ __all__ = [
     "UnknownModelError",
     "UnreachableError",
     "UnreadableAnswerError",
+    "answers_without_memory",
     "cached_facts",
     "compact",
     "compact_sync",
@@ -92,6 +97,7 @@ __all__ = [
     "facts_of",
     "is_demo",
     "load",
+    "may_use",
     "models",
     "prompt_chars",
     "refuse_if_used_up",

@@ -45,11 +45,13 @@ from oneclaw.llm.request import (
 from oneclaw.llm.transport.errors import failure_of_error
 from oneclaw.llm.transport.reading import FrameReads
 from oneclaw.llm.upstreams import failing
+from oneclaw.llm.upstreams.access import permitted
 from oneclaw.llm.upstreams.portable import event_at, request_at, routes_for
-from oneclaw.llm.upstreams.routes import Route, home_of
+from oneclaw.llm.upstreams.routes import Route
 from oneclaw.spend.calls import Payer, Spending, paid_by
 from oneclaw.spend.usage import whole_usage
 from oneclaw.telemetry import metrics
+from oneclaw.threads import in_database
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -84,6 +86,7 @@ async def stream(request: Request, spending: Spending) -> AsyncGenerator[Event]:
     """
     routes = routes_for(request)
     at, attempt = 0, 1
+    is_checked = False
     home_failure: ModelRequestError | None = None
     while True:
         try:
@@ -95,6 +98,10 @@ async def stream(request: Request, spending: Spending) -> AsyncGenerator[Event]:
             failing.has_failed(routes[at], nothing.failure)
             # A person is told what the model's home says, whatever the others answered.
             home_failure = failure = home_failure if at and home_failure else nothing.failure
+        if failure.retryable and len(routes) > 1 and not is_checked:
+            # The home was chosen for the person; the servers in its place were not.
+            routes = [routes[0], *await in_database(permitted, routes[1:], spending.payer.user_id)]
+            is_checked = True
         has_next = failure.retryable and at + 1 < len(routes)
         seconds = None if has_next else _wait(failure, attempt)
         if has_next:
@@ -173,7 +180,7 @@ def complete_sync(request: Request, payer: Payer) -> str:
 
 async def count_tokens(request: Request) -> int:
     """Return how many tokens the request has for its model. Raise a ModelRequestError."""
-    route = home_of(request.model)
+    route = routes_for(request)[0]
     facts = await current_facts(route)
     parts = counted_parts_of(request_at(request, route), facts)
 

@@ -67,6 +67,13 @@ class KeyRefusedError(ModelRequestError):
     code = "key_refused"
 
 
+class MemoryStaysHomeError(ModelRequestError):
+    """The request may hold something of a memory, and no server that has the model may be sent that."""
+
+    reason_code = "model.memory_stays_home"
+    code = "memory_stays_home"
+
+
 class RateLimitedError(ModelRequestError):
     """The model's server takes no more requests for the moment."""
 

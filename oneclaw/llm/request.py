@@ -58,6 +58,9 @@ class Request:
     thinks: bool = True
     # Identifies system, tools and messages; kept with the answer, and not sent.
     digest: str = ""
+    # Whether anything of a person's or a space's memory may be in it, which some servers must not be sent
+    # (oneclaw/llm/upstreams). False only where the request was built without.
+    holds_memory: bool = True
     # Instructions for a summary of `messages` that is asked for instead of an answer ("": those of the server), of
     # INSTRUCTIONS_MAX_CHARS at most; None: an answer.
     compaction: str | None = None

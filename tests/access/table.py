@@ -61,6 +61,9 @@ PAGES = """
     team_settings                   staff       -
     change_setting                  -           staff
     dismiss_announcement            -           persons
+    team_models                     staff       -
+    team_model                      nobody      -
+    change_model_rule               -           staff
     team_health                     staff       -
     team_audit                      staff       -
     team_audit_export               staff       -

@@ -154,7 +154,7 @@ def choice_of(row: QueuedMessage) -> Choice:
     now."""
     choice = Choice(None, row.model, row.effort, memory=row.memory)
     try:
-        model_choice.checked_model(choice)
+        model_choice.checked_model(row.author_id, choice)
         model_choice.checked_effort(choice)
         model_choice.checked_memory(choice, space_id=None, is_shared=True)
     except NotOfferedError:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from oneclaw.llm.blocks import Block
 from oneclaw.llm.events import BlockFinished, Event, Finished
+from oneclaw.llm.failures import MemoryStaysHomeError
 from oneclaw.llm.request import Request, has_compaction_block
 from oneclaw.llm.upstreams.routes import Route, home_of, routes_of
 
@@ -16,10 +17,20 @@ THINKING = ("thinking", "redacted_thinking")
 
 
 def routes_for(request: Request) -> list[Route]:
-    """Return where `request` may be sent, in order. What one server summarises and signs, no other one reads."""
+    """Return where `request` may be sent, in order; at least one route.
+
+    What one server summarises and signs, no other one reads. Raise MemoryStaysHomeError when all of them must not be
+    sent memory, and the request may hold some.
+    """
     if request.compaction is not None or has_compaction_block(request.messages):
-        return [home_of(request.model)]
-    return routes_of(request.model)
+        routes = [home_of(request.model)]
+    else:
+        routes = routes_of(request.model)
+    if request.holds_memory:
+        routes = [route for route in routes if not route.memory_stays_home]
+    if not routes:
+        raise MemoryStaysHomeError(f"{request.model} is only at servers that are sent no memory")
+    return routes
 
 
 def request_at(request: Request, route: Route) -> Request:

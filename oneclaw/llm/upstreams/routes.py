@@ -24,6 +24,11 @@ class Route:
         """Return the name of the server; "" for the first one."""
         return self.upstream.name if self.upstream else ""
 
+    @property
+    def memory_stays_home(self) -> bool:
+        """Return whether the server is sent nothing of anybody's memory."""
+        return self.upstream is not None and self.upstream.memory_stays_home
+
 
 def routes_of(model: str) -> list[Route]:
     """Return where `model` is asked for, in this order: its home, then those that may answer in its place."""
@@ -36,6 +41,11 @@ def routes_of(model: str) -> list[Route]:
 def home_of(model: str) -> Route:
     """Return where `model` is asked for first."""
     return routes_of(model)[0] if settings.UPSTREAMS else Route(model)
+
+
+def answers_without_memory(model: str) -> bool:
+    """Return whether the home of `model` is sent nothing of anybody's memory."""
+    return bool(settings.UPSTREAMS) and home_of(model).memory_stays_home
 
 
 def _is_of_first_server(model: str) -> bool:

@@ -1,0 +1,68 @@
+"""Which model answers in a conversation: the chosen one, its agent's, or the server's, as its person may use them."""
+
+from django.conf import settings
+from django.utils.translation import gettext
+
+from chat.models.agents import Agent
+from chat.models.conversations import ChatSession
+from oneclaw import llm
+
+# The key in Message.meta of an answer whose request held nothing of anybody's memory; missing: it may have held some.
+WITHOUT_MEMORY_KEY = "without_memory"
+# The key of the label of the chosen model in whose place another one has answered.
+INSTEAD_OF_KEY = "instead_of"
+
+
+def offered_models() -> dict[str, str]:
+    """Return {model: label} of the models that people may choose, the server's default among them.
+
+    The demo model answers in place of each of them.
+    """
+    if llm.is_demo():
+        return {settings.MODEL: label_of(llm.DEMO_MODEL)}
+    own = settings.MODELS if settings.MODEL in settings.MODELS else {settings.MODEL: settings.MODEL, **settings.MODELS}
+    if not settings.UPSTREAMS:
+        return own
+    return {model: label for each in reversed(settings.UPSTREAMS) for model, label in each.labels.items()} | own
+
+
+def models_for(user_id: int) -> dict[str, str]:
+    """Return {model: label} of the models that this person may choose."""
+    return {model: label for model, label in offered_models().items() if llm.may_use(user_id, model)}
+
+
+def label_of(model: str) -> str:
+    """Return the name of `model` that people are shown."""
+    return gettext("Demo") if model == llm.DEMO_MODEL else model
+
+
+def asker_id(session: ChatSession) -> int:
+    """Return the id of the person whose rights decide which model answers in `session`."""
+    return session.asked_by_id or session.owner_id
+
+
+def model_of(session: ChatSession) -> str:
+    """Return the model that answers in `session`: the chosen one if it is still offered to who asks, else the agent's
+    or the server's."""
+    if session.model and session.model in offered_models() and llm.may_use(asker_id(session), session.model):
+        return session.model
+    return model_of_agent(session.agent, asker_id(session))
+
+
+def model_of_agent(agent: Agent, user_id: int | None = None) -> str:
+    """Return the model of `agent`, else the server's; a person's own agent may only have an offered one, and `user_id`
+    only one that this person may use. None: the owner of the agent."""
+    own = agent.model if agent.owner_id is None or agent.model in offered_models() else ""
+    person_id = user_id or agent.owner_id
+    return own if own and (person_id is None or llm.may_use(person_id, own)) else settings.MODEL
+
+
+def wanted_model(session: ChatSession) -> str:
+    """Return the model that was chosen for `session` or its agent, if another one answers in its place; else ""."""
+    wanted = session.model or session.agent.model
+    return wanted if wanted and not llm.is_demo() and wanted != model_of(session) else ""
+
+
+def answers_without_memory(session: ChatSession) -> bool:
+    """Return whether the model of `session` is sent nothing of anybody's memory."""
+    return bool(settings.UPSTREAMS) and llm.answers_without_memory(model_of(session))
