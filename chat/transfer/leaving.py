@@ -39,6 +39,7 @@ from oneclaw import pubsub
 from oneclaw.audit.holds import HeldError
 from oneclaw.leaving.parts import Alive, PersonPart
 from oneclaw.leaving.references import Way, declare
+from oneclaw.llm import Block
 from oneclaw.llm.citations import uncited
 from oneclaw.models import Space, SpaceMember, User
 
@@ -206,7 +207,7 @@ def hand_over_message(message: Message, person: User, *, through: int) -> None:
     Message.objects.filter(pk=message.pk).update(**changes)
 
 
-def without_memory(block: dict[str, Any]) -> dict[str, Any]:
+def without_memory(block: Block) -> Block:
     """Return the block of a message without what a tool was asked or has answered, and without citations. Pure."""
     if block["type"] == "tool_result":
         return {**block, "content": REMOVED}

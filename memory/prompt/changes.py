@@ -71,7 +71,7 @@ def changed_items(session: ChatSession, message: Message) -> list[ContextItem]:
     if message.parent_id is None or session.head is None or not has_curated:
         return []
     memories = [CuratedMemory(own_documents(session))] if reads_written(session) else []
-    # None for a former member, who is told nothing more of it.
+    # None for a former member, who is sent nothing more of it.
     if (space := shared_space(session)) is not None:
         memories.append(CuratedMemory(MemoryDocument.objects.filter(space=space), space))
     return [item for memory in memories for item in _changed_items(session, message, memory)]
