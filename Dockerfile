@@ -7,6 +7,10 @@ RUN useradd --system --uid 10001 --home-dir /data --create-home oneclaw
 
 COPY requirements/run.txt requirements/
 RUN pip install --require-hashes -r requirements/run.txt
+# With `--build-arg EXTRAS=saml` the image has that extra too.
+ARG EXTRAS=""
+COPY requirements/saml.txt requirements/
+RUN for extra in $EXTRAS; do pip install --require-hashes -r "requirements/$extra.txt" || exit 1; done
 
 COPY . .
 ENV ONECLAW_STATIC_ROOT=/app/collected

@@ -1,6 +1,7 @@
 #!/bin/sh
 # ./oneclaw.sh run     install what is missing and start everything
 # ./oneclaw.sh test    install what tests need and run them (arguments go to pytest)
+# ./oneclaw.sh extra   install an extra by its name, such as saml
 # ./oneclaw.sh …       anything else goes to manage.py, e.g. adduser, memory, check_invariants
 set -eu
 cd "$(dirname "$0")"
@@ -106,8 +107,17 @@ test)
     [ $# -gt 0 ] || set -- -m "not faults and not soak" -n 3 --dist loadfile --no-loadscope-reorder
     exec .venv/bin/python -m pytest "$@"
     ;;
+extra)
+    if [ "${2:-}" != saml ]; then
+        say "Name an extra: saml."
+        exit 1
+    fi
+    environment requirements/run.txt run-installed
+    say "Installing what requirements/$2.txt names …"
+    install "requirements/$2.txt"
+    ;;
 "" | -h | --help)
-    sed -n '2,4s/^# //p' "$0"
+    sed -n '2,5s/^# //p' "$0"
     ;;
 *)
     environment requirements/run.txt run-installed

@@ -7,6 +7,7 @@ from celery import shared_task
 from chat.attachments import store
 from chat.compaction import make
 from chat.conversations import presence, retention, temporary, titles, transcript
+from chat.conversations.shared import queue
 from chat.models import ContextRound, ImportJob, SessionRoute
 from chat.routes import resets
 from chat.schedules import beat, planning
@@ -22,6 +23,7 @@ from oneclaw.tasks import send
 @shared_task
 def sweep() -> None:
     transcript.sweep()
+    queue.offer_left()
     temporary.sweep()
     presence.sweep()
     ends.sweep()

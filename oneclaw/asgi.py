@@ -12,8 +12,8 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 
+from chat import takeover
 from chat.routing import websocket_urlpatterns
-from chat.session_tools import relay
 from chat.turns import loop
 from oneclaw import llm
 from oneclaw.telemetry import tracing
@@ -32,7 +32,7 @@ async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
         if message["type"] == "lifespan.startup":
             tracing.begin()
             await llm.warm_up()
-            relay.deliver_left()
+            takeover.begin()
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
             await loop.shutdown()

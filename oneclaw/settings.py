@@ -122,6 +122,7 @@ INSTALLED_APPS = [
     "allauth.mfa",
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
+    "allauth.socialaccount.providers.saml",
 ]
 
 # The last one is sync only, so Django runs all but the first in one thread: a middleware need not be async.

@@ -112,7 +112,9 @@ WORDINGS: Mapping[str, Wording] = {
         "%(number)s conversation is deleted", "%(number)s conversations are deleted", "number"
     ),
     "leaving.shared_conversations": ngettext_lazy(
-        "%(number)s shared conversation is handed over", "%(number)s shared conversations are handed over", "number"
+        "%(number)s shared conversation stays in its space and is handed over to an owner",
+        "%(number)s shared conversations stay in their spaces and are handed over to owners",
+        "number",
     ),
     "leaving.files": ngettext_lazy("%(number)s file is deleted", "%(number)s files are deleted", "number"),
     "leaving.links": ngettext_lazy("%(number)s shared link ends", "%(number)s shared links end", "number"),

@@ -75,7 +75,7 @@ def make_link(request: KeyedRequest, session_id: uuid.UUID, asked: LinkIn) -> Li
     """Share a copy of a conversation by a link."""
     session = begun_session(request.auth, session_id)
     try:
-        link, token = sharing.share(session, asked.period, asked.scope, asked.space)
+        link, token = sharing.share(request.auth, session, asked.period, asked.scope, asked.space)
     except UserFacingError as refused:
         raise ApiError(422, "not_shared", refused.sentence) from refused
     return LinkOut.of(link, request.build_absolute_uri(reverse("shared", args=[token])))

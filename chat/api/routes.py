@@ -184,7 +184,7 @@ async def export(
 ) -> HttpResponseBase:
     """Download a conversation as JSON (docs/export.md), or as Markdown for reading."""
     found = await in_database(own_session, request.auth, session_id, "owner", "folder")
-    return download_of(found, format)
+    return await in_database(download_of, request.auth, found, format)
 
 
 @router.post("/messages", response=responses({200: SentOut, 202: SentOut}, 404, 409, 413, 422), auth=Key(is_async=True))

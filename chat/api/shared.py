@@ -10,12 +10,12 @@ from chat.api.shapes import SessionOut
 from chat.conversations.shared import share as sharing
 from chat.models import ChatSession
 from oneclaw.models import Space, User
-from oneclaw.web.api import ApiError, KeyedRequest, responses
+from oneclaw.web.api import ApiError, KeyedRequest, RequestBody, responses
 
 router = Router(tags=["conversations"])
 
 
-class ShareIn(Schema):
+class ShareIn(RequestBody):
     """The space with whose members a conversation is shared."""
 
     space: int = Field(description="Its id. You must be an owner or editor of it.")

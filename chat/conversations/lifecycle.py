@@ -2,6 +2,7 @@
 
 import uuid
 from dataclasses import replace
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -147,7 +148,7 @@ def end(session: ChatSession, reason: str, *, follower: ChatSession | None = Non
     a route, return the conversation with which the route goes on: `follower`, or a new one.
     """
     if session.is_temporary:
-        delete(session)
+        delete(session, by=session.owner)
         return None
     followed = follow(session, follower)
     now = timezone.now()
@@ -203,22 +204,21 @@ def successor(session: ChatSession, session_id: uuid.UUID | None = None) -> Chat
 
 
 @transaction.atomic
-def delete(session: ChatSession, *, by_age: bool = False) -> None:
+def delete(session: ChatSession, *, by: User | None = None, by_age: bool = False) -> None:
     """Mark the conversation as deleted, with its sub-sessions, and ask its turn to stop. Messages not flushed yet are
-    not remembered. `by_age`: a rule of retention does it, not its owner."""
+    not remembered. `by` is who deletes it, its owner or one of its space; without, who has sent the request. `by_age`:
+    a rule of retention does it."""
     follow(session)
     ChatSession.objects.filter(pk=session.pk).update(deleted_at=clock.database_now())
-    if by_age:
-        record(AuditKind.DELETED, person=session.owner, of="conversation", session=str(session.pk), by="age")
-    else:
-        record(AuditKind.DELETED, actor=session.owner, of="conversation", session=str(session.pk))
+    cause: dict[str, Any] = {"by": "age"} if by_age else {}
+    record(AuditKind.DELETED, actor=by, person=session.owner, of="conversation", session=str(session.pk), **cause)
     session.turns.filter(status=Turn.Status.RUNNING).update(stop_requested=True)
     pubsub.notify(f"session:{session.pk}", {"kind": "deleted", "owner": session.owner_id})
     people.notify_lists(session)
     if session.is_temporary:
         temporary.erase(session.pk)
     for below in ChatSession.objects.filter(sub_task__parent=session, deleted_at=None).select_related("owner"):
-        delete(below, by_age=by_age)
+        delete(below, by=by, by_age=by_age)
     transaction.on_commit(lambda: session_deleted.send_robust(ChatSession, user=session.owner, session=session))
 
 

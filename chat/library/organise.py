@@ -46,7 +46,7 @@ def organise(user: User, ids: Collection[uuid.UUID], action: str, folder: Folder
     action.
     """
     chosen = ChatSession.objects.filter(pk__in=list(ids)[:REQUEST_MAX_SESSIONS])
-    changed = ACTIONS[action](changeable_by(user, chosen, action), folder)
+    changed = ACTIONS[action](user, changeable_by(user, chosen, action), folder)
     if action in member_lists.ACTIONS:
         changed += member_lists.ACTIONS[action](user, chosen, folder)
     if changed:
@@ -129,15 +129,19 @@ def _each(found: ChatSessionQuerySet, change: Callable[[ChatSession], object]) -
     return len(chosen)
 
 
-# The conversations that an action changes, and the folder of "move"; each returns how many it changed.
-ACTIONS: dict[str, Callable[[ChatSessionQuerySet, Folder | None], int]] = {
-    "pin": lambda mine, _: _present(mine).filter(pinned_at=None).update(pinned_at=timezone.now(), archived_at=None),
-    "unpin": lambda mine, _: mine.exclude(pinned_at=None).update(pinned_at=None),
-    "move": lambda mine, folder: _present(mine).update(folder=folder),
-    "archive": lambda mine, _: _each(_present(mine).filter(archived_at=None), partial(lifecycle.end, reason="archive")),
-    "reset": lambda mine, _: _each(_present(mine), partial(lifecycle.end, reason="reset")),
-    "unarchive": lambda mine, _: _present(mine).exclude(archived_at=None).update(archived_at=None),
-    "delete": lambda mine, _: _each(_present(mine), lifecycle.delete),
-    "restore": lambda mine, _: lifecycle.restore(mine),
-    "read": lambda mine, _: mine.filter(read_seq__lt=F("last_seq")).update(read_seq=F("last_seq")),
+# Who acts, the conversations that an action changes, and the folder of "move"; each returns how many it changed.
+ACTIONS: dict[str, Callable[[User, ChatSessionQuerySet, Folder | None], int]] = {
+    "pin": lambda _user, mine, _: (
+        _present(mine).filter(pinned_at=None).update(pinned_at=timezone.now(), archived_at=None)
+    ),
+    "unpin": lambda _user, mine, _: mine.exclude(pinned_at=None).update(pinned_at=None),
+    "move": lambda _user, mine, folder: _present(mine).update(folder=folder),
+    "archive": lambda _user, mine, _: _each(
+        _present(mine).filter(archived_at=None), partial(lifecycle.end, reason="archive")
+    ),
+    "reset": lambda _user, mine, _: _each(_present(mine), partial(lifecycle.end, reason="reset")),
+    "unarchive": lambda _user, mine, _: _present(mine).exclude(archived_at=None).update(archived_at=None),
+    "delete": lambda user, mine, _: _each(_present(mine), partial(lifecycle.delete, by=user)),
+    "restore": lambda _user, mine, _: lifecycle.restore(mine),
+    "read": lambda _user, mine, _: mine.filter(read_seq__lt=F("last_seq")).update(read_seq=F("last_seq")),
 }

@@ -2,6 +2,8 @@
 
 import asyncio
 import uuid
+from collections.abc import Callable
+from typing import Any
 
 from chat.conversations.shared import queue
 from chat.conversations.shared.marks import show_author
@@ -24,6 +26,7 @@ from chat.turns import loop
 from chat.turns.answer import GrowingAnswer
 from chat.turns.loop import RunningTurn
 from chat.turns.persist import persist
+from oneclaw import pubsub
 from oneclaw.llm import Block, ModelRequestError
 from oneclaw.llm.transport.pace import frame_seconds
 
@@ -47,6 +50,18 @@ def begin_next_soon(session_id: uuid.UUID) -> None:
     _next_answers.add(task := asyncio.create_task(begin_next(session_id)))
     task.add_done_callback(_next_answers.discard)
     task.add_done_callback(loop.log_failure)
+
+
+def answer_left() -> Callable[[], None]:
+    """Answer by this process, from now on, the messages that `queue.offer_left` offers; return a function that ends
+    this. Of several processes, the first one answers."""
+
+    def offered(payload: dict[str, Any]) -> None:
+        # Else hints may have been missed; the next sweep sends them again.
+        if "session" in payload:
+            begin_next_soon(uuid.UUID(payload["session"]))
+
+    return pubsub.subscribe(queue.LEFT_TOPIC, offered)
 
 
 class TurnPublisher:

@@ -7,14 +7,18 @@ from django.utils.http import content_disposition_header
 
 from chat.models import ChatSession
 from chat.transfer import export
+from oneclaw.audit.record import record
 from oneclaw.leaving.zipping import streamed
+from oneclaw.models import AuditKind, User
 
 WRITERS = {"md": export.as_markdown, "json": export.as_json}
 TYPES = {"md": "text/markdown; charset=utf-8", "json": "application/json", "zip": "application/zip"}
 
 
-def download_of(session: ChatSession, kind: str) -> HttpResponse | StreamingHttpResponse:
-    """Return the download of `session`, whose owner, agent and folder are loaded, as `kind`, a key of WRITERS."""
+def download_of(user: User, session: ChatSession, kind: str) -> HttpResponse | StreamingHttpResponse:
+    """Return the download by `user` of `session`, whose owner, agent and folder are loaded, as `kind`, a key of
+    WRITERS, and record it."""
+    record(AuditKind.EXPORTED, actor=user, person=session.owner, of="conversation", session=str(session.pk))
     pieces = (piece.encode() for piece in WRITERS[kind](session))
     return download(pieces, export.file_name(session, kind), kind)
 

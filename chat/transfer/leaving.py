@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Q
 
 from chat.attachments import disk, store
 from chat.context.heads import withhold_thinking
 from chat.conversations import retention
 from chat.conversations.keys import owned_by
+from chat.conversations.shared.copies import PERSONAL_META
 from chat.conversations.shared.marks import FROM_KEY, MEMBER
 from chat.conversations.shared.share import leave_rounds
 from chat.models import (
@@ -30,12 +31,15 @@ from chat.models import (
     Turn,
     default_agent,
 )
+from chat.rendering.cards import Card
 from chat.signals import session_handed_over
+from chat.transfer import link_copies
 from chat.transfer.importing import jobs
 from oneclaw import pubsub
 from oneclaw.leaving.parts import Alive, PersonPart
 from oneclaw.leaving.references import Way, declare
-from oneclaw.models import Space, User
+from oneclaw.llm.citations import uncited
+from oneclaw.models import Space, SpaceMember, User
 
 declare(
     {
@@ -55,7 +59,7 @@ declare(
         "chat.ContextRound.owner": Way.HANDED_OVER,
         "chat.Schedule.owner": Way.DELETED,
         "chat.Beat.owner": Way.DELETED,
-        "chat.SubTask.owner": Way.HANDED_OVER,
+        "chat.SubTask.owner": Way.DELETED,
         "chat.RelayedMessage.owner": Way.DELETED,
         "chat.QueuedMessage.author": Way.DELETED,
         "chat.SessionMember.user": Way.DELETED,
@@ -98,13 +102,13 @@ def digest(values: Iterable[str]) -> str:
 
 
 def hand_over(person: User, receiver: User | None) -> None:
-    """Give the shared conversations of `person` to `receiver` where they are a member, and else to the space's owner;
-    what `person` wrote in those of others loses its author."""
+    """Give the shared conversations of `person` to `receiver` where they are a member, and else to an owner of the
+    space; what `person` wrote in those of others loses its author."""
     shared = ChatSession.objects.filter(owner=person, deleted_at=None).exclude(shared_at=None)
     for session in shared.select_related("space").order_by("pk"):
         space = session.space
         is_member = receiver is not None and space is not None and space in Space.objects.visible_to(receiver)
-        to = receiver if is_member else space.owner if space else None
+        to = receiver if is_member else owner_of(space, person) if space else None
         if to is not None and to.pk != person.pk:
             hand_over_session(session.pk, to)
     files = Attachment.objects.filter(owner=person, message__isnull=False).exclude(message__session__owner=person)
@@ -114,6 +118,14 @@ def hand_over(person: User, receiver: User | None) -> None:
     written_in = ChatSession.objects.filter(messages__author=person).exclude(owner=person).distinct()
     for session_id in list(written_in.values_list("pk", flat=True)):
         leave_session(session_id, person)
+    link_copies.forget_sharer(person, FORMER_MEMBER)
+
+
+def owner_of(space: Space, person: User) -> User:
+    """Return the owner of `space` who gets what `person` has begun there, one who can sign in if there is any."""
+    owners = User.objects.filter(is_active=True, space_roles__space=space, space_roles__role=SpaceMember.Role.OWNER)
+    others = owners.exclude(pk=person.pk).order_by("pk")
+    return others.filter(pk=space.owner_id).first() or others.first() or space.owner
 
 
 @transaction.atomic
@@ -140,11 +152,12 @@ def renew_head(session: ChatSession) -> None:
 
 @transaction.atomic
 def hand_over_session(session_id: uuid.UUID, to: User) -> None:
-    """Make `to` the owner of the conversation, of its sub-sessions and files; their memory learns nothing from it."""
+    """Make `to` the owner of the conversation and its files; their memory learns nothing from it.
+
+    Its sub-sessions, which were never shared, stay with the former owner and go with them.
+    """
     session = ChatSession.objects.select_for_update(no_key=True).get(pk=session_id)
     person = session.owner
-    for below in ChatSession.objects.filter(sub_task__parent=session).values_list("pk", flat=True):
-        hand_over_session(below, to)
     session.turns.filter(status=Turn.Status.RUNNING).update(stop_requested=True)
     for message in session.messages.order_by("seq").iterator(chunk_size=200):
         hand_over_message(message, person, through=session.shared_seq)
@@ -157,7 +170,7 @@ def hand_over_session(session_id: uuid.UUID, to: User) -> None:
     Schedule.objects.filter(conversation=session).update(conversation=None)
     SessionRoute.objects.filter(session=session).update(session=None)
     ContextRound.objects.filter(session=session).update(owner=to)
-    SubTask.objects.filter(Q(session=session) | Q(parent=session)).update(owner=to)
+    SubTask.objects.filter(parent=session).delete()
     agent = session.agent if session.agent.owner_id in (None, to.pk) else default_agent()
     key = owned_by(session.key, to.pk, agent.slug)
     session.people.filter(user=to).delete()
@@ -167,6 +180,8 @@ def hand_over_session(session_id: uuid.UUID, to: User) -> None:
     session.refresh_from_db()
     # The system text was made for the former owner.
     renew_head(session)
+    # A trigger notes the words of messages for the search of their owner.
+    session.messages.update(text=F("text"))
     session_handed_over.send(ChatSession, user=to, session=session)
     pubsub.notify(f"user:{to.pk}", {"kind": "sessions"})
 
@@ -176,22 +191,30 @@ def hand_over_message(message: Message, person: User, *, through: int) -> None:
     `through`, after which the conversation was shared, what came from their memory."""
     meta = {name: value for name, value in message.meta.items() if name not in META_OF_OWNER}
     is_theirs = message.author_id in (None, person.pk) and message.is_by_person
-    changes: dict[str, Any] = {"meta": without_name(meta) if is_theirs else meta}
+    changes: dict[str, Any] = {}
     if message.author_id == person.pk:
         changes["author"] = None
     if message.seq <= through:
         changes["content"] = [without_memory(block) for block in message.content if block["type"] not in THOUGHTS]
-        if "cards" in meta:
-            blank = {"summary": "", "lines": []}
-            changes["meta"] |= {"cards": {id: {**card, **blank} for id, card in meta["cards"].items()}}
+        cards = {id: blank_card(card) for id, card in meta.get("cards", {}).items()}
+        meta = {name: value for name, value in meta.items() if name not in PERSONAL_META}
+        meta |= {"cards": cards} if cards else {}
+        # It is rendered anew from what is left.
+        changes["html"], changes["html_version"] = "", 0
+    changes["meta"] = without_name(meta) if is_theirs else meta
     Message.objects.filter(pk=message.pk).update(**changes)
 
 
 def without_memory(block: dict[str, Any]) -> dict[str, Any]:
-    """Return the block of a message without what a tool was asked or has answered."""
+    """Return the block of a message without what a tool was asked or has answered, and without citations. Pure."""
     if block["type"] == "tool_result":
         return {**block, "content": REMOVED}
-    return {**block, "input": {}} if block["type"] == "tool_use" else block
+    return {**block, "input": {}} if block["type"] == "tool_use" else uncited(block)
+
+
+def blank_card(card: Card) -> Card:
+    """Return the card of a tool call without anything that the tool was asked or has answered. Pure."""
+    return {"state": card["state"], "summary": "", "lines": [], "seconds": card.get("seconds", 0)}
 
 
 def move_file(file: Attachment, session: ChatSession, to: User) -> None:

@@ -38,7 +38,12 @@ def copy_link(reader: User, link: SharedLink) -> ChatSession:
     sharer = link.session.owner
     session = new_session(reader, conversation, timezone.now())
     session.copied_seq = len(conversation.messages)
-    session.copied_from = {"name": str(sharer), "at": link.created_at.isoformat(), "title": session.title}
+    session.copied_from = {
+        "name": str(sharer),
+        "sharer": sharer.pk,
+        "at": link.created_at.isoformat(),
+        "title": session.title,
+    }
     session.save(update_fields=["copied_seq", "copied_from"])
     ids = reserved(Message, len(conversation.messages))
     rows = [message_row(session, conversation, index, ids, None) for index in range(len(ids))]
@@ -49,6 +54,14 @@ def copy_link(reader: User, link: SharedLink) -> ChatSession:
     Message.objects.bulk_create(rows, BATCH_ROWS)
     pubsub.notify(f"user:{reader.pk}", {"kind": "sessions"})
     return session
+
+
+def forget_sharer(person: User, name: str) -> None:
+    """Put `name` in the place of that of `person` in all copies of their links."""
+    for copy in ChatSession.objects.filter(copied_from__sharer=person.pk).only("copied_from"):
+        ChatSession.objects.filter(pk=copy.pk).update(
+            copied_from={**(copy.copied_from or {}), "name": name, "sharer": None}
+        )
 
 
 def conversation_of(link: SharedLink) -> Conversation:

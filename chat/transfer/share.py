@@ -1,7 +1,7 @@
 """Share a conversation by a link: a copy as it was at that moment, without content from memory.
 
-link, token = share(session, "week")       # the token is returned once; only its hash is stored
-find(token, person)                        # what the page shows them; None for an invalid link
+link, token = share(user, session, "week")  # the token is returned once; only its hash is stored
+find(token, person)                         # what the page shows them; None for an invalid link
 """
 
 import datetime as dt
@@ -60,9 +60,9 @@ class NoLinkSpaceError(UserFacingError):
 
 
 def share(
-    session: ChatSession, period: str, scope: str = SharedLink.Scope.EVERYBODY, space_id: int | None = None
+    user: User, session: ChatSession, period: str, scope: str = SharedLink.Scope.EVERYBODY, space_id: int | None = None
 ) -> tuple[SharedLink, str]:
-    """Create a link to the conversation as it is shown now; return the link and its token.
+    """Create a link of `user` to their conversation as it is shown now; return the link and its token.
 
     `period` is one of PERIODS; `scope` says who may open it, of SPACE the members of the space `space_id`. Raise
     NotShareableError, TooManyLinksError or NoLinkSpaceError.
@@ -71,9 +71,9 @@ def share(
     shown = [] if session.mode == ChatSession.Mode.TEMPORARY else snapshot(session)
     if not shown:
         raise NotShareableError
-    if SharedLink.objects.visible_to(session.owner).count() >= MAX_LINKS:
+    if SharedLink.objects.visible_to(user).count() >= MAX_LINKS:
         raise TooManyLinksError
-    space = space_of(session.owner, scope, space_id)
+    space = space_of(user, scope, space_id)
     token, now = secrets.token_urlsafe(TOKEN_BYTES), timezone.now()
     with transaction.atomic():
         link = SharedLink.objects.create(
@@ -87,7 +87,7 @@ def share(
             expires_at=now + lasts if lasts else None,
         )
         details: dict[str, Any] = {"session": str(session.pk), "link": link.pk, "period": period, "scope": scope}
-        record(AuditKind.SHARED, actor=session.owner, space=space, **details)
+        record(AuditKind.SHARED, actor=user, space=space, **details)
     return link, token
 
 

@@ -28,12 +28,15 @@ SANDBOX_OF_IMAGES = "sandbox; script-src 'none'; connect-src 'none'; frame-src '
 def attach(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Keep one file (`file`) for a message of this conversation, which need not exist yet.
 
-    JSON {id, name, size, kind}; status 422 and {code, text} when it is refused.
+    JSON {id, name, size, kind}; status 422 and {code, text} when it is refused, 409 when the person may only read the
+    conversation.
     """
     try:
-        lifecycle.find(request.user, session_id)
+        refuse_reader(request.user, session_id)
     except lifecycle.SessionNotFoundError:
         raise Http404 from None
+    except lifecycle.ReadOnlySessionError as error:
+        return JsonResponse({"code": "read_only", "text": error.sentence}, status=409)
     try:
         upload = request.FILES.get("file")
     except OSError:
@@ -50,6 +53,14 @@ def attach(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     except FileRefusedError as refusal:
         return JsonResponse({"code": refusal.code, "text": refusal.sentence}, status=422)
     return JsonResponse({"id": str(kept.pk), "name": kept.name, "size": kept.size, "kind": kept.kind})
+
+
+def refuse_reader(user: User, session_id: uuid.UUID) -> None:
+    """Raise ReadOnlySessionError when the person may only read the conversation, and SessionNotFoundError when it is
+    hidden from them. One that does not exist yet will be theirs."""
+    session = lifecycle.find(user, session_id)
+    if session is not None:
+        lifecycle.refuse_unless_writer(user, session)
 
 
 def kept_file(user: User, upload: UploadedFile, attachment_id: uuid.UUID | None = None) -> Attachment:

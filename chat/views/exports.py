@@ -22,9 +22,9 @@ from oneclaw.threads import in_database
 @require_GET
 async def export(request: SignedInRequest, session_id: uuid.UUID, kind: str) -> HttpResponseBase:
     """Send one conversation as Markdown or as JSON."""
-    session = await in_database(own_session, await request.auser(), session_id, "owner", "folder")
-    await in_database(record, AuditKind.EXPORTED, actor=session.owner, of="conversation", session=str(session.pk))
-    return download_of(session, kind)
+    user = await request.auser()
+    session = await in_database(own_session, user, session_id, "owner", "folder")
+    return await in_database(download_of, user, session, kind)
 
 
 @require_http_methods(["GET", "POST"])

@@ -36,7 +36,7 @@ from chat.rendering import incremental
 from chat.rendering.round_markers import markers_html
 from chat.turns.admission import NOT_NOW_ERRORS
 from chat.views import toasts
-from chat.views.attachments import kept_file
+from chat.views.attachments import kept_file, refuse_reader
 from chat.views.own import found_session, is_closed_to, own_session, written_session
 from chat.views.toasts import Toast
 from oneclaw import llm
@@ -267,7 +267,7 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
                 client_id=client_id,
                 session=session_id,
                 text=text,
-                files=await in_tool_thread(files_of, request, user, client_id),
+                files=await in_tool_thread(files_of, request, user, session_id, client_id),
                 mode=request.POST.get("mode") or None,
                 agent=request.POST.get("agent"),
                 model=request.POST.get("model"),
@@ -310,9 +310,12 @@ def after_command(request: SignedInRequest, outcome: Commanded) -> HttpResponse:
     return redirect("context", session_id=session.pk) if outcome.command == "/context" else redirect(session)
 
 
-def files_of(request: SignedInRequest, user: User, client_id: uuid.UUID) -> list[str]:
-    """Keep the files of the form, each once however often it is sent, and return their ids. Raise Refused."""
+def files_of(request: SignedInRequest, user: User, session_id: uuid.UUID, client_id: uuid.UUID) -> list[str]:
+    """Keep the files of the form, each once however often it is sent, and return their ids. Raise Refused, and the
+    errors of `refuse_reader`."""
     uploads = request.FILES.getlist("files")
+    if uploads:
+        refuse_reader(user, session_id)
     if len(uploads) > settings.FILES_OF_A_MESSAGE:
         raise store.too_many_error()
     kept = (

@@ -43,7 +43,7 @@ def share(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
         if period not in sharing.PERIODS:
             raise SuspiciousOperation("period is none of the periods")
         try:
-            _link, token = sharing.share(session, period, *chosen_scope(request.POST.get("scope", "")))
+            _link, token = sharing.share(request.user, session, period, *chosen_scope(request.POST.get("scope", "")))
             address = request.build_absolute_uri(reverse("shared", args=[token]))
         except (sharing.NotShareableError, sharing.TooManyLinksError, sharing.NoLinkSpaceError) as refused:
             refusal = refused.sentence

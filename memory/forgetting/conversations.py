@@ -57,12 +57,14 @@ class Matches:
 
 
 def sessions_of(space: Space) -> QuerySet[ChatSession]:
-    """Return the conversations that read `space`, deleted ones included."""
+    """Return the conversations that read `space`, or have read it as a shared space, deleted ones included."""
     if space.kind == Space.Kind.OWN:
         return ChatSession.objects.filter(owner=space.owner)
     if space.kind == Space.Kind.AGENT:
         return ChatSession.objects.filter(owner=space.owner, agent__memories__space=space)
-    return ChatSession.objects.filter(space=space)
+    # One that has left the space keeps what it was sent there; its heads say where it was (memory/prompt/recall.py).
+    made_there = Head.objects.filter(condition__regex=rf"(^|[ ,])(space|shared):{space.pk}([ ,]|$)")
+    return ChatSession.objects.filter(Q(space=space) | Q(pk__in=made_there.values("session")))
 
 
 def find(sessions: QuerySet[ChatSession], known: LineMatcher, is_prefix: IsPrefix = lambda line: False) -> Matches:

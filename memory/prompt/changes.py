@@ -2,53 +2,97 @@
 
 The system prompt holds MEMORY.md as it was when the conversation began, and is never rewritten. What a person corrects
 since, or another conversation saves, is sent before their next message: only what changed since the prompt or the last
-such note.
+such note. A private conversation in a space is told so of its owner's MEMORY.md and of the space's, one after the
+other.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from django.db.models import Subquery
 from django.template.loader import get_template
 
 from chat.context import per_message
 from chat.extensions import ContextItem
-from chat.models import ChatSession, Message
+from chat.models import ChatSession, Head, Message
 from memory.documents.diff import apply_hunks, reverse
 from memory.models import MemoryDocument, MemoryRevision
-from memory.policy.access import may_ask, own_documents, reads_written, switches_of
+from memory.models.documents import MemoryDocumentQuerySet
+from memory.policy.access import may_ask, may_read, own_documents, reads_written, shared_space, switches_of
+from memory.policy.addresses import address_in
 from memory.policy.paths import CURATED, CURATED_ALTERNATIVE
 from memory.policy.switches import Switch
 from memory.policy.tombstones import BLANK
 from memory.prompt import items
-from memory.prompt.items import ADDED, REMOVED, shown
+from memory.prompt.items import ADDED, REMOVED, SPACE_ADDED, SPACE_REMOVED, shown
 from oneclaw.llm.quoting import omission_marker, quoted
+from oneclaw.models import Space
 
 # The text of the added lines in one note, and of the removed ones.
 CHANGES_MAX_CHARS = 2_000
 
 
+@dataclass(frozen=True)
+class CuratedMemory:
+    """A curated memory that a conversation is sent: the one that it writes or, with `space`, that of the shared space
+    that it reads besides."""
+
+    documents: MemoryDocumentQuerySet
+    space: Space | None = None
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of its pieces in a head."""
+        return items.CURATED if self.space is None else items.SPACE_CURATED
+
+    @property
+    def kinds_of_changes(self) -> tuple[str, str]:
+        """Return the kinds of its added and of its removed lines."""
+        return (ADDED, REMOVED) if self.space is None else (SPACE_ADDED, SPACE_REMOVED)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Return the paths of the documents that hold it; the first one goes before the others."""
+        return (CURATED, CURATED_ALTERNATIVE) if self.space is None else (CURATED,)
+
+    def address(self, path: str) -> str:
+        """Return what the model knows its document at `path` by."""
+        return path if self.space is None else address_in(self.space, path)
+
+
 def changed_items(session: ChatSession, message: Message) -> list[ContextItem]:
-    """Return the lines that were added to and removed from the curated memory since the model was last sent it.
+    """Return the lines that were added to and removed from each curated memory since the model was last sent it.
 
     What the conversation itself has saved is known to the model from the tool's result. Return none with the first
     message, and while the person has switched saved memory off.
     """
-    has_curated = reads_written(session) and session.kind != ChatSession.Kind.SUB_SESSION
+    has_curated = may_read(session) and session.kind != ChatSession.Kind.SUB_SESSION
     has_curated = has_curated and may_ask(message.author or session.owner, session)
     if message.parent_id is None or session.head is None or not has_curated:
         return []
-    rows = own_documents(session).filter(path__in=[CURATED, CURATED_ALTERNATIVE])
-    in_head = [item for item in session.context.get(items.NAME, []) if item["kind"] == items.CURATED]
+    memories = [CuratedMemory(own_documents(session))] if reads_written(session) else []
+    # None for a former member, who is told nothing more of it.
+    if (space := shared_space(session)) is not None:
+        memories.append(CuratedMemory(MemoryDocument.objects.filter(space=space), space))
+    return [item for memory in memories for item in _changed_items(session, message, memory)]
+
+
+def _changed_items(session: ChatSession, message: Message, memory: CuratedMemory) -> list[ContextItem]:
+    addresses = {memory.address(path): path for path in memory.paths}
+    in_head = [item for item in session.context.get(items.NAME, []) if item["kind"] == memory.kind]
+    in_head = [item for item in in_head if item["path"] in addresses]
     if any(item["revision"] is None for item in in_head):
         # A head from before revisions were recorded: what the model knows cannot be told.
         return []
-    known = _newest(in_head)
+    rows = memory.documents.filter(path__in=memory.paths)
+    known = _newest(in_head, addresses)
     versions = dict(rows.values_list("path", "version"))
     if _is_current(known, versions):
         return []
-    known = _newest([*in_head, *_noted(session, message)])
+    known = _newest([*in_head, *_noted(session, message, memory)], addresses)
     if _is_current(known, versions) or Switch.SAVED not in switches_of(session):
         return []
-    return _changes(session, {document.path: document for document in rows}, *known)
+    return _changes(session, memory, {document.path: document for document in rows}, *known)
 
 
 def _is_current(known: tuple[str, int], versions: Mapping[str, int]) -> bool:
@@ -57,21 +101,31 @@ def _is_current(known: tuple[str, int], versions: Mapping[str, int]) -> bool:
     return versions.get(path, 0) == version and (path == CURATED or CURATED not in versions)
 
 
-def _newest(sent: Iterable[ContextItem]) -> tuple[str, int]:
-    """Return path and version of the newest of these pieces of the curated memory."""
-    versions = ((item["path"], item["revision"] or 0) for item in sent)
+def _newest(sent: Iterable[ContextItem], addresses: Mapping[str, str]) -> tuple[str, int]:
+    """Return path and version of the newest of these pieces of the curated memory, whose paths `addresses` has."""
+    versions = ((addresses[item["path"]], item["revision"] or 0) for item in sent if item["path"] in addresses)
     return max(versions, key=lambda version: (version[0] == CURATED, version[1]), default=(CURATED, 0))
 
 
-def _noted(session: ChatSession, message: Message) -> Iterator[ContextItem]:
-    """Yield the changes that were sent with messages of the shown branch before `message`."""
+def _noted(session: ChatSession, message: Message, memory: CuratedMemory) -> Iterator[ContextItem]:
+    """Yield the changes of `memory` that were sent with messages of the shown branch before `message`.
+
+    The head has all that was told before it was made, which may be of another memory: the session was shared since, or
+    is private again.
+    """
+    head_made_at = Head.objects.filter(pk=session.head_id or 0).values("created_at")
     earlier = session.messages.shown().filter(role=Message.Role.USER, seq__lt=message.seq)
+    earlier = earlier.filter(created_at__gt=Subquery(head_made_at))
     for meta in earlier.filter(meta__context__has_key=items.NAME).values_list("meta", flat=True):
-        yield from (item for item in per_message.items_of(meta, items.NAME) if is_change(item))
+        yield from (item for item in per_message.items_of(meta, items.NAME) if item["kind"] in memory.kinds_of_changes)
 
 
 def _changes(
-    session: ChatSession, documents: Mapping[str, MemoryDocument], known_path: str, known_version: int
+    session: ChatSession,
+    memory: CuratedMemory,
+    documents: Mapping[str, MemoryDocument],
+    known_path: str,
+    known_version: int,
 ) -> list[ContextItem]:
     """Return the difference between the curated memory and what the model knows of it."""
     curated, alternative = documents.get(CURATED), documents.get(CURATED_ALTERNATIVE)
@@ -83,9 +137,10 @@ def _changes(
     known = dict.fromkeys(lines_of(content_before(base, known_version) if base is not None else ""))
     known |= dict.fromkeys(_saved_here(session, document, known_version if document.path == known_path else 0))
     now = dict.fromkeys(lines_of(_text(document)))
+    added, removed = memory.kinds_of_changes
     found = [
-        _item(REMOVED, document, [line for line in known if line not in now and line.strip() != BLANK]),
-        _item(ADDED, document, [line for line in now if line not in known]),
+        _item(removed, memory, document, [line for line in known if line not in now and line.strip() != BLANK]),
+        _item(added, memory, document, [line for line in now if line not in known]),
     ]
     return [item for item in found if item is not None]
 
@@ -100,19 +155,27 @@ def content_before(document: MemoryDocument, version: int) -> str:
 
 
 def changes_text(changes: Sequence[ContextItem]) -> str:
-    """Return the note of changed lines, as quoted data; "" without any.
+    """Return the notes of changed lines, as quoted data, one for each curated memory; "" without any.
 
     The same items must always give the same bytes (chat.extensions.MessageContext).
     """
-    if not changes:
+    return "\n\n".join(filter(None, (_note(changes, ADDED, REMOVED), _note(changes, SPACE_ADDED, SPACE_REMOVED))))
+
+
+def _note(changes: Sequence[ContextItem], added: str, removed: str) -> str:
+    """Return the note of those of `changes` that are of these kinds."""
+    found = {item["kind"]: item for item in changes if item["kind"] in (added, removed)}
+    if not found:
         return ""
-    texts = {item["kind"]: quoted("lines", _with_pointer(item), file=item["path"]) for item in changes}
-    return get_template("changes.txt", using="prompts").render(texts).strip()
+    texts = {kind: quoted("lines", _with_pointer(item), file=item["path"]) for kind, item in found.items()}
+    whose = next((item["whose"] for item in found.values() if "whose" in item), "")
+    context = {"added": texts.get(added), "removed": texts.get(removed), "space": whose}
+    return get_template("changes.txt", using="prompts").render(context).strip()
 
 
 def is_change(item: ContextItem) -> bool:
     """Return whether `item` is part of a note of changed lines."""
-    return item["kind"] in (ADDED, REMOVED)
+    return item["kind"] in (ADDED, REMOVED, SPACE_ADDED, SPACE_REMOVED)
 
 
 def lines_of(content: str) -> list[str]:
@@ -138,8 +201,8 @@ def _saved_here(session: ChatSession, document: MemoryDocument, after: int) -> I
             yield from lines_of("\n".join(hunk["added"]))
 
 
-def _item(kind: str, document: MemoryDocument, lines: list[str]) -> ContextItem | None:
-    """Return the piece of these lines, as many as fit; None without any."""
+def _item(kind: str, memory: CuratedMemory, document: MemoryDocument, lines: list[str]) -> ContextItem | None:
+    """Return the piece of these lines of `memory`, as many as fit; None without any."""
     if not lines:
         return None
     kept: list[str] = []
@@ -149,7 +212,10 @@ def _item(kind: str, document: MemoryDocument, lines: list[str]) -> ContextItem 
         if room < 0:
             break
         kept.append(line)
-    item = ContextItem(kind=kind, path=document.path, revision=document.version, lines=[], text="\n".join(kept))
+    path = memory.address(document.path)
+    item = ContextItem(kind=kind, path=path, revision=document.version, lines=[], text="\n".join(kept))
+    if memory.space is not None:
+        item["whose"] = items.name_in_prompt(memory.space.name)
     if left_out := sum(map(len, lines[len(kept) :])):
         item["left_out"] = left_out
     return item

@@ -18,7 +18,6 @@ FILE, CURATED, RECALLED, TEXT = "file", "curated", "recalled", "text"
 RECENT = "recent"
 # Kinds: the instructions and the curated memory of the shared space that a private conversation is in.
 SPACE_FILE, SPACE_CURATED = "space_file", "space_curated"
-OF_SPACE = (SPACE_FILE, SPACE_CURATED)
 # Kinds: a document of a library that the person added to the message, passages of one that is too long for that, and
 # one that may not be read any more.
 DOCUMENT, DOCUMENT_PART, DOCUMENT_LOST = "document", "document_part", "document_lost"
@@ -27,6 +26,9 @@ OF_DOCUMENTS = (DOCUMENT, DOCUMENT_PART, DOCUMENT_LOST)
 NAME_MAX_CHARS = 80
 # Kinds: lines that were added to the curated memory and removed from it since the model was sent it.
 ADDED, REMOVED = "added", "removed"
+# Kinds: such lines of the curated memory of the shared space that a private conversation is in.
+SPACE_ADDED, SPACE_REMOVED = "space_added", "space_removed"
+OF_SPACE = (SPACE_FILE, SPACE_CURATED, SPACE_ADDED, SPACE_REMOVED)
 # The unsent part of a line that is kept with a piece; a longer one is cut off.
 LINE_MAX_CHARS = 10_000
 

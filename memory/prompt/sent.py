@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from chat.context import per_message
 from chat.extensions import ContextItem
 from chat.models import ChatSession, ContextRound, Message
-from memory.prompt.items import NAME, REMOVED
+from memory.prompt.items import NAME, REMOVED, SPACE_REMOVED
 
 # Tools whose results are passages of memory as JSON, and the one whose results are text.
 READING_TOOLS = ("memory_search", "memory_get")
@@ -30,7 +30,9 @@ def text_sent(session: ChatSession, noted_seq: int | None = None) -> str:
     noted = [used for used in rounds if noted_seq is None or used.through.seq <= noted_seq]
     summaries = (text for used in noted for text in texts_of_summary(used))
     own = None if len(noted) == len(rounds) else session.get_absolute_url()
-    items = (item["text"] for item in _items(session) if item["path"] != own and item["kind"] != REMOVED)
+    items = (
+        item["text"] for item in _items(session) if item["path"] != own and item["kind"] not in (REMOVED, SPACE_REMOVED)
+    )
     results = (value for value in _results(session) if value.get("path") != own)
     read = (str(value.get("snippet") or value.get("text") or "") for value in results)
     return "\n".join([*items, *read, *summaries])

@@ -20,6 +20,8 @@ from memory.prompt.items import (
     OF_DOCUMENTS,
     RECALLED,
     REMOVED,
+    SPACE_ADDED,
+    SPACE_REMOVED,
     is_of_conversation,
     shown,
 )
@@ -43,9 +45,9 @@ def title_of(item: ContextItem) -> str:
     path = located(item["path"])[1]
     if "whose" in item:
         path = f"{item['whose']}: {path}"
-    if item["kind"] == ADDED:
+    if item["kind"] in (ADDED, SPACE_ADDED):
         return _("%(path)s: new lines") % {"path": path}
-    if item["kind"] == REMOVED:
+    if item["kind"] in (REMOVED, SPACE_REMOVED):
         return _("%(path)s: removed lines") % {"path": path}
     lines = "-".join(map(str, item["lines"])) if item["kind"] == RECALLED else ""
     return f"{path or _('Memory')}:{lines}".rstrip(":")

@@ -16,7 +16,7 @@ from django.utils.translation import gettext, ngettext
 from chat.extensions import ContextItem, FinishedAnswer, FinishedCall
 from memory.policy.same_words import words_of
 from memory.policy.tombstones import BLANK
-from memory.prompt.items import ADDED, CURATED, DOCUMENT, OF_DOCUMENTS, RECALLED, SPACE_CURATED, shown
+from memory.prompt.items import ADDED, CURATED, DOCUMENT, OF_DOCUMENTS, RECALLED, SPACE_ADDED, SPACE_CURATED, shown
 from memory.text.terms import terms_of
 
 SAVE_TOOL, SEARCH_TOOL, GET_TOOL = "save_memory", "memory_search", "memory_get"
@@ -198,7 +198,9 @@ def _read(answer: FinishedAnswer) -> Iterator[tuple[str, str, str]]:
     """Yield how, path and text of what the model read without a search."""
     pieces: Iterable[ContextItem] = (*answer.prompt_items, *answer.message_items)
     yield from (
-        (PROMPT, item["path"], shown(item)) for item in pieces if item["kind"] in (CURATED, ADDED, SPACE_CURATED)
+        (PROMPT, item["path"], shown(item))
+        for item in pieces
+        if item["kind"] in (CURATED, ADDED, SPACE_CURATED, SPACE_ADDED)
     )
     for call in answer.calls:
         found = _json_of(call) if call.name == GET_TOOL and not call.is_error else {}

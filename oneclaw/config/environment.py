@@ -4,6 +4,7 @@ Every function raises ImproperlyConfigured, with a sentence that says how to cor
 """
 
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable
@@ -16,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
 def text(name: str, default: str = "") -> str:
@@ -188,6 +190,45 @@ def address(name: str, schemes: Iterable[str], default: str = "") -> str:
             expected = " or ".join(f"{scheme}://" for scheme in schemes)
             raise ImproperlyConfigured(f"{name} is not an address that starts with {expected}.")
     return value.rstrip("/")
+
+
+def secure_address(name: str) -> str:
+    """Return the variable `name`, an address of https, or of http on this machine, as it is; "" when not set."""
+    if not is_secure(address(name, ["https", "http"])):
+        raise ImproperlyConfigured(f"{name} must start with https://: what it says decides who signs in.")
+    return text(name)
+
+
+def is_secure(value: str) -> bool:
+    """Return whether the address `value` is one of https, or of this machine; "" counts as one. Pure."""
+    parts = urlsplit(value)
+    return parts.scheme in ("", "https") or (parts.scheme == "http" and parts.hostname in LOOPBACK_HOSTS)
+
+
+def secure_address_or_file(name: str) -> str:
+    """Return the variable `name`, which is a `secure_address` or the absolute path of a file; "" when not set."""
+    value = text(name)
+    if "://" in value:
+        return secure_address(name)
+    path = Path(value).expanduser()
+    if value and not path.is_file():
+        raise ImproperlyConfigured(f"{name} is “{value}”; it must be an address or the path of a file.")
+    return str(path.resolve()) if value else ""
+
+
+def certificate(name: str) -> str:
+    """Return the variable `name`, an X.509 certificate in PEM form or the path of such a file, as bare Base64; "" when
+    not set."""
+    value = text(name)
+    if value and "-----BEGIN" not in value:
+        try:
+            value = Path(value).expanduser().read_text()
+        except (OSError, ValueError):
+            value = ""
+    found = re.search(r"-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----", value)
+    if text(name) and not found:
+        raise ImproperlyConfigured(f"{name} has no certificate: set it to one, or to the path of a file in PEM form.")
+    return "".join(found[1].split()) if found else ""
 
 
 def origins(name: str) -> list[str]:

@@ -31,7 +31,7 @@ def hand_over(person: User, receiver: User | None, choices: Mapping[str, str]) -
 def _hand_over(space: Space, person: User, receiver: User | None, choice: str) -> None:
     space = lock(space)
     owners = space.members.filter(role=OWNER).exclude(user=person).order_by("since", "pk")
-    other = owners.first()
+    other = owners.filter(user__is_active=True).first() or owners.first()
     if other is None and choice == DELETE:
         deletion.delete(space)
         record(AuditKind.SPACE_REMOVED, person=person, space=space)

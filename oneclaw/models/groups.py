@@ -9,7 +9,7 @@ class Group(models.Model):
     """A named group of people, kept by admins or by the provider of single sign-on."""
 
     name = models.CharField(max_length=150, unique=True)
-    # What keeps its members: empty (admins), "oidc" (claims at sign-in) or "scim"; admins cannot change those.
+    # What keeps its members: empty (admins), "oidc" or "saml" (each sign-in) or "scim"; admins cannot change those.
     managed_by = models.CharField(max_length=10, blank=True)
     # The provider's id of it.
     external_id = models.CharField(max_length=255, null=True, blank=True)

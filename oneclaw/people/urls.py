@@ -14,6 +14,7 @@ from django.views.generic import RedirectView, TemplateView
 
 from oneclaw.people import groups, usage, views
 from oneclaw.people.sign_in import provider
+from oneclaw.people.sign_in.saml import views as saml
 
 View = Callable[..., HttpResponse]
 ask_an_admin = login_not_required(TemplateView.as_view(template_name="account/password_reset.html"))
@@ -69,6 +70,11 @@ urlpatterns = [
     path("accounts/second-factor/", include("allauth.mfa.urls")),
     path("accounts/sso/", provider.login, name="sso_login"),
     path("accounts/sso/callback/", provider.callback, name="sso_callback"),
+    path("accounts/saml/", saml.sign_in, name="saml_sign_in"),
+    path("accounts/saml/acs/", saml.answer, name="saml_answer"),
+    path("accounts/saml/acs/finish/", saml.finish, name="saml_finish"),
+    path("accounts/saml/logout/", saml.sign_out, name="saml_sign_out"),
+    path("accounts/saml/metadata/", saml.metadata, name="saml_metadata"),
     # A name that allauth expects.
     path("accounts/sso/cancelled/", socialaccount.login_cancelled, name="socialaccount_login_cancelled"),
     path("welcome/<str:uid>/<str:token>/", views.welcome, name="welcome"),

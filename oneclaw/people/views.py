@@ -5,7 +5,6 @@ import zoneinfo
 from allauth.account.models import EmailAddress
 from allauth.account.utils import perform_login
 from allauth.account.views import LoginView
-from django.conf import settings
 from django.contrib import auth, messages
 from django.contrib.auth.decorators import login_not_required
 from django.db import transaction
@@ -24,8 +23,7 @@ from oneclaw.models import User
 from oneclaw.people import devices, invitations, keys
 from oneclaw.people.forms import FirstAccountForm, InvitedForm, KeyForm, SettingsForm, WelcomeForm
 from oneclaw.people.requests import SignedInRequest
-from oneclaw.people.sign_in import inviting
-from oneclaw.people.sign_in.fresh import is_of_provider
+from oneclaw.people.sign_in import inviting, providers
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
@@ -33,7 +31,7 @@ login = LoginView.as_view(
     extra_context={
         "signup_open": lambda: runtime_settings.value("sign_up") != "closed",
         "nobody_yet": lambda: not User.objects.exists(),
-        "sso_name": lambda: settings.OIDC_ISSUER and settings.OIDC_NAME,
+        "providers": providers.configured,
     }
 )
 
@@ -122,8 +120,7 @@ def settings_shown(
         "devices": devices.devices_of(request.user, request.session.session_key),
         "key_form": key_form,
         "keys": request.user.api_keys.all(),
-        "sso_name": settings.OIDC_ISSUER and settings.OIDC_NAME,
-        "is_connected": settings.OIDC_ISSUER and is_of_provider(request.user),
+        "providers": providers.connections(request.user),
         "token": token,
         "version": release.version(),
     }

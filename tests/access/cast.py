@@ -88,7 +88,7 @@ def make_cast() -> Cast:
         "space_id": cast.space.pk,
         "member_id": cast.space.members.get(user=cast.people["reader"]).pk,
         "held_id": held.pk,
-        "group_id": held.pk,
+        "group_id": group.pk,
     }
     was = SpaceMember.objects.create(space=cast.space, user=cast.people["former"], role="editor")
     was.delete()
@@ -178,7 +178,7 @@ def keep_own(cast: Cast) -> None:
         owner=author, canonical=cast.word("canonical", AUTHOR), provider="telegram", peer="zqpeer"
     )
     job = ImportJob.objects.create(owner=author, name=f"{cast.word('import', AUTHOR)}.zip")
-    link, token = links.share(cast.sessions["private"], "week", SharedLink.Scope.SPACE, cast.space.pk)
+    link, token = links.share(author, cast.sessions["private"], "week", SharedLink.Scope.SPACE, cast.space.pk)
     cast.tokens["space"] = token
     key, _ = keys.make(author, cast.word("key", AUTHOR), "never")
     private |= {

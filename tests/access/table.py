@@ -58,7 +58,7 @@ POST = {
         set_active give_link invite invite_many renew_invitation revoke_invitation
         decide_sign_up""",
     SEES: "end leave_space message_show message_fork message_retry message_continue copy_shared memory_proposal",
-    WRITES: "stop compact library_remove space_instructions memory_suggestion",
+    WRITES: "stop attach compact library_remove space_instructions memory_suggestion",
     MANAGES: "rename make_private",
     OWNS: """edit_space archive_space delete_space add_space_member space_member space_group memory_edit
         memory_restore memory_delete_line memory_entry memory_entry_confirm memory_entry_forget memory_put_back
@@ -74,8 +74,7 @@ POST = {
         scim/v2/Groups/<int:row_id> api/v1/""",
     # They begin a conversation under a new id, or change own rows alone.
     ALIKE: """post_frame send read unshare remove_attachment revoke_key unlink revoke memory_lab_drop
-        memory_walk_close
-        attach chosen_documents""",
+        memory_walk_close chosen_documents""",
 }
 API = {
     PERSONS: """me usage models agents session_list send space_list make_space link_list copy_link document_list
@@ -93,7 +92,11 @@ API = {
 }
 # Ids under other names: of the second kind of links, of a question instead of an answer, and of the groups of a
 # space.
-OTHER_IDS = {"unlink": {"link_id": "linked_id"}, "message_edit": {"message_id": "question"}}
+OTHER_IDS = {
+    "unlink": {"link_id": "linked_id"},
+    "message_edit": {"message_id": "question"},
+    "remove_group": {"group_id": "held_id"},
+}
 # What an operation needs before it looks for a row.
 BODIES = {
     "change_round": {"summary": "x"},
@@ -105,7 +108,7 @@ BODIES = {
 }
 QUERIES = {"sharing_preview": "?space=1"}
 # Pages about the own sign-in, which take no id of anybody's rows; and the administration, which has its own test.
-APART = ("admin", "account", "mfa", "sso", "socialaccount")
+APART = ("admin", "account", "mfa", "sso", "saml", "socialaccount")
 # What others than those of the rule read on a page: names for those who keep groups or read the audit log, and
 # what the author has shared by a link.
 MORE_WORDS = {

@@ -110,7 +110,7 @@ def parts(live, ada):
     organise.organise(ada, [coffee.message.session_id], "move", folder)
     organise.organise(ada, [old.message.session_id], "archive")
     organise.organise(ada, [gone.message.session_id], "delete")
-    link, token = share.share(session, "week")
+    link, token = share.share(session.owner, session, "week")
     space = Space.objects.own_of(ada)
     revision = documents.apply(space, "MEMORY.md", Append("# Ada\n\n- tea\n- milk"), Author(Source.PAGE, ada))
     ada.is_staff = True

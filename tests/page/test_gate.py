@@ -13,6 +13,7 @@ from oneclaw.people import roles
 from oneclaw.threads import in_database
 from tests.browser import PHONE, fits, open_page, violations, violations_in_both_schemes
 from tests.oidc_provider import OidcProvider
+from tests.saml_provider import SamlProvider
 
 pytestmark = pytest.mark.browser
 PASSWORD = "correct horse battery"
@@ -147,3 +148,26 @@ async def test_a_person_comes_in_by_single_sign_on(live, ada, settings):
             await expect(page.get_by_label("Name", exact=True)).to_have_value("Grace")
             await expect(page.get_by_text("Connected with Example.")).to_be_visible()
             await expect(page.get_by_role("link", name="Change password")).to_have_count(0)
+
+
+async def test_an_answer_of_saml_comes_from_another_site_and_a_form_leads_there(live, ada, settings):
+    with SamlProvider() as provider:
+        provider.configure(settings)
+        provider.person("g1", email="grace@example.org", displayName="Grace Hopper")
+        async with open_page(live) as page:
+            await page.goto("/settings/")
+            await page.get_by_role("link", name="Sign in with Example").click()
+            await expect(page.get_by_label("Name", exact=True)).to_have_value("Grace")
+            await expect(page.get_by_text("Connected with Example.")).to_be_visible()
+        provider.person("a1", email="ada@elsewhere.example")
+        async with open_page(live, ada, expect=["/sso?"]) as page:
+            await page.goto("/settings/")
+            await page.get_by_role("button", name="Connect with Example").click()
+            await page.get_by_label("Password").fill(PASSWORD)
+            await page.get_by_role("button", name="Confirm").click()
+            await expect(page.get_by_text("Connected with Example.")).to_be_visible()
+            # Where a form leads, while the identity provider does not answer.
+            await page.route("**/sso?*", lambda route: route.fulfill(status=204))
+            await page.goto("/accounts/saml/?prompt=login")
+            await expect(page.get_by_role("heading", name="Sign in with Example")).to_be_visible()
+            assert not await violations_in_both_schemes(page)

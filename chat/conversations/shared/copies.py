@@ -7,7 +7,7 @@ from typing import Any
 from chat import extensions
 from chat.attachments import store
 from chat.conversations.shared.marks import FROM_KEY, MEMBER
-from chat.models import Attachment, ChatSession, Message
+from chat.models import ChatSession, Message
 from chat.rendering.citations import SOURCES_KEY
 from oneclaw.llm.citations import uncited
 from oneclaw.models import User
@@ -55,7 +55,7 @@ def own_file(user: User, block: dict[str, Any]) -> dict[str, Any]:
     """
     if block["type"] != "attachment":
         return block
-    file = Attachment.objects.filter(pk=uuid.UUID(block["id"])).first()
+    file = store.visible_file(user, uuid.UUID(block["id"]))
     if file is None or file.owner_id == user.pk:
         return block
     try:

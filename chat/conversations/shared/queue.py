@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import Exists, Min, OuterRef
 from django.utils.translation import gettext_lazy as _
 
 from chat.conversations import lifecycle, model_choice, transcript
 from chat.conversations.model_choice import NO_CHOICE, Choice, NotOfferedError
 from chat.conversations.shared.people import Participant, shown_person
-from chat.models import ChatSession, QueuedMessage
+from chat.models import ChatSession, QueuedMessage, Turn
 from oneclaw import pubsub
 from oneclaw.models import User
 from oneclaw.text import UserFacingError
@@ -23,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 # How many messages of a conversation wait, and of one person in it.
 QUEUE_MAX_MESSAGES, PERSON_MAX_MESSAGES = 50, 5
+# The topic of hints that messages are left in a queue, and the conversations that one sweep names.
+LEFT_TOPIC, OFFERED_MAX_COUNT = "queue_left", 100
 
 
 class QueueFullError(UserFacingError):
@@ -134,6 +137,16 @@ def _drop(session_id: uuid.UUID, queued_id: int) -> None:
 def _locked(session_id: uuid.UUID) -> ChatSession | None:
     found = ChatSession.objects.filter(pk=session_id, shared_at__isnull=False, deleted_at=None)
     return found.select_for_update(no_key=True).first()
+
+
+def offer_left() -> None:
+    """Offer the shared sessions to the web processes in which messages wait although no answer is running: the process
+    that would have begun the next one has died. Sync."""
+    running = Turn.objects.running().filter(session=OuterRef("session"))
+    left = QueuedMessage.objects.filter(~Exists(running), session__shared_at__isnull=False, session__deleted_at=None)
+    sessions = left.values("session").annotate(first=Min("pk")).order_by("first").values_list("session", flat=True)
+    if offered := [(LEFT_TOPIC, {"session": str(each)}) for each in sessions[:OFFERED_MAX_COUNT]]:
+        pubsub.notify_all(offered)
 
 
 def choice_of(row: QueuedMessage) -> Choice:

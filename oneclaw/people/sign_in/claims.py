@@ -4,7 +4,6 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 
 from oneclaw.audit.record import record
@@ -12,17 +11,19 @@ from oneclaw.models import AuditKind, Group, GroupMember, User
 
 logger = logging.getLogger(__name__)
 
-OIDC, SCIM = "oidc", "scim"
+OIDC, SAML, SCIM = "oidc", "saml", "scim"
 NAME_MAX_CHARS = 150
+# A claim that says that there are too many groups to send them.
+OVERFLOW_CLAIM = "hasgroups"
 
 
-def group_names(claims: Mapping[str, Any]) -> list[str] | None:
-    """Return the names of the groups in `claims`; None when the provider only says that there are too many to send.
+def group_names(claims: Mapping[str, Any], claim: str) -> list[str] | None:
+    """Return the names of the groups that `claim` of `claims` has; None when the provider only says that there are too
+    many to send.
 
-    A claim that is missing means no groups: providers leave out an empty list. Pure, but for the setting.
+    A claim that is missing means no groups: providers leave out an empty list. Pure.
     """
-    claim = settings.OIDC_GROUPS_CLAIM
-    if claim not in claims and ("_claim_names" in claims or "hasgroups" in claims):
+    if claim not in claims and ("_claim_names" in claims or OVERFLOW_CLAIM in claims):
         return None
     found = claims.get(claim) or []
     names = [found] if isinstance(found, str) else found
@@ -32,19 +33,19 @@ def group_names(claims: Mapping[str, Any]) -> list[str] | None:
 
 
 @transaction.atomic
-def apply_groups(user: User, claims: Mapping[str, Any]) -> None:
-    """Make `user` a member of exactly those groups of the provider that `claims` name.
+def apply_groups(user: User, managed_by: str, claims: Mapping[str, Any], claim: str) -> None:
+    """Make `user` a member of exactly those groups that `claim` of `claims` names, of the groups of `managed_by`.
 
-    Groups that admins keep themselves, or SCIM, are left as they are.
+    Groups that admins keep themselves, SCIM, or another provider are left as they are.
     """
-    names = group_names(claims)
+    names = group_names(claims, claim)
     if names is None:
         logger.warning("The provider sent too many groups of person %s to list them; they stay as they are.", user.pk)
         return
     # One at a time for a person: two sign-ins at once would each add what the other removes.
     User.objects.select_for_update().get(email=user.email)
-    groups = [managed_group(OIDC, name, name) for name in names]
-    set_groups(user, OIDC, groups)
+    groups = [managed_group(managed_by, name, name) for name in names]
+    set_groups(user, managed_by, groups)
 
 
 def managed_group(managed_by: str, external_id: str, name: str) -> Group:

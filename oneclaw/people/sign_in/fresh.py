@@ -9,14 +9,13 @@ from allauth.account import app_settings
 from allauth.account.authentication import get_authentication_records
 from allauth.core.exceptions import ReauthenticationRequired
 from allauth.mfa.utils import is_mfa_enabled
-from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.people.sign_in import providers
 
 View = Callable[..., HttpResponse]
 
@@ -33,10 +32,12 @@ def fresh_sign_in_required(view: View) -> View:
         if is_fresh(request):
             return view(request, *args, **kwargs)
         person = request.user
-        if not (person.has_usable_password() or is_mfa_enabled(person)) and is_of_provider(person):
+        has_own_proof = person.has_usable_password() or is_mfa_enabled(person)
+        provider = None if has_own_proof else providers.of_person(person)
+        if provider is not None:
             back = request.get_full_path() if request.method == "GET" else reverse("chat")
             query = urlencode({REDIRECT_FIELD_NAME: back, "prompt": "login"})
-            return HttpResponseRedirect(f"{reverse('sso_login')}?{query}")
+            return HttpResponseRedirect(f"{reverse(provider.url)}?{query}")
         raise ReauthenticationRequired
 
     return checked
@@ -46,8 +47,3 @@ def is_fresh(request: SignedInRequest) -> bool:
     """Return whether the person has proved in this session, a short time ago, who they are."""
     records = get_authentication_records(request, request.user)
     return any(time.time() - record["at"] < app_settings.REAUTHENTICATION_TIMEOUT for record in records)
-
-
-def is_of_provider(person: User) -> bool:
-    """Return whether `person` can sign in with the provider of single sign-on."""
-    return SocialAccount.objects.filter(user=person).exists()

@@ -1,4 +1,4 @@
-"""Who may come in through the provider of single sign-on, and what they get."""
+"""Who may come in through a provider of single sign-on, and what they get."""
 
 import hmac
 from typing import Any
@@ -6,16 +6,15 @@ from typing import Any
 from allauth.account.signals import user_logged_in
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
-from django.conf import settings
 from django.db import transaction
 from django.dispatch import receiver
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import User
-from oneclaw.people.sign_in import claims, inviting, sign_up
+from oneclaw.people.sign_in import claims, inviting, providers, sign_up
 
 # Why somebody was not let in, as a code.
 REASONS = {
@@ -26,6 +25,23 @@ REASONS = {
         "that the address is yours. Sign in with your password, then connect both in the settings."
     ),
     "closed": _("There is no account for you yet. Ask your administrator for an invitation."),
+    # What else an answer of SAML may lack.
+    "invalid": _(
+        "The answer of your organisation’s sign-in was not valid. Try again; if it goes on, ask your administrator."
+    ),
+    "unsolicited": _("A sign-in begins here and not at your organisation: use the button on the sign-in page."),
+    "denied": _("The sign-in of your organisation did not let you in. Ask your administrator."),
+    "unsigned": _("The answer of your organisation’s sign-in is not signed as it must be. Ask your administrator."),
+    "forged": _(
+        "The answer does not come from your organisation’s sign-in, or was changed on the way. Ask your administrator."
+    ),
+    "expired": _(
+        "The answer of your organisation’s sign-in has expired. Try again; if it goes on, a clock may be wrong."
+    ),
+    "elsewhere": _(
+        "The answer of your organisation’s sign-in is meant for another application. Ask your administrator."
+    ),
+    "no-id": _("The sign-in of your organisation did not say who you are. Ask your administrator."),
 }
 
 
@@ -46,7 +62,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
         elif User.objects.filter(email__iexact=address.email).exists():
             # With a verified address allauth has found the account by now.
             refuse(request, "unverified")
-        elif settings.OIDC_SIGN_UP == "closed" and not invited(address):
+        elif providers.of(sociallogin).sign_up == "closed" and not invited(address):
             refuse(request, "closed")
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
@@ -60,7 +76,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
         user.email = user.email.lower()
         address = next(iter(sociallogin.email_addresses), None)
         invitation = invited(address) if address else None
-        sign_up.prepare(user, needs_approval=settings.OIDC_SIGN_UP == "approval" and invitation is None)
+        sign_up.prepare(user, needs_approval=providers.of(sociallogin).sign_up == "approval" and invitation is None)
         super().save_user(request, sociallogin, form)
         if invitation is not None:
             inviting.accept(invitation, user)
@@ -78,8 +94,12 @@ def invited(address: Any) -> Any:
 
 def refuse(request: HttpRequest, reason: str) -> None:
     """Answer with the page that says why the person was not let in."""
-    response = render(request, "people/not_let_in.html", {"reason": REASONS[reason]}, status=403)
-    raise ImmediateHttpResponse(response)
+    raise ImmediateHttpResponse(refused(request, reason))
+
+
+def refused(request: HttpRequest, reason: str) -> HttpResponse:
+    """Return the page that says why the person was not let in."""
+    return render(request, "people/not_let_in.html", {"reason": REASONS[reason]}, status=403)
 
 
 @receiver(user_logged_in)
@@ -87,4 +107,5 @@ def apply_claims(sender: object, request: HttpRequest, user: User, **kwargs: Any
     """Apply the groups that the provider names, at every sign-in through it."""
     sociallogin = kwargs.get("sociallogin")
     if sociallogin is not None:
-        claims.apply_groups(user, sociallogin.account.extra_data)
+        provider = providers.of(sociallogin)
+        claims.apply_groups(user, provider.managed_by, sociallogin.account.extra_data, provider.groups_claim)

@@ -45,7 +45,7 @@ def files(ada):
 def test_everything_of_it_goes_and_nothing_of_others(ada, files, settings, django_capture_on_commit_callbacks):
     settings.DELETED_DAYS = 3
     session = talk(ada, *files)
-    share.share(session, "never")
+    share.share(session.owner, session, "never")
     other = talk(ada, files[1], text="Again")
     for each in (session, other):
         summarise(each, 2)

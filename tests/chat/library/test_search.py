@@ -156,7 +156,7 @@ def test_the_page_and_its_fragment(client, ada, tea):
 
 
 def test_commands_are_on_every_page_of_a_person_and_on_no_other(client, ada, tea):
-    shared = f"/s/{share.share(tea, 'day')[1]}"
+    shared = f"/s/{share.share(tea.owner, tea, 'day')[1]}"
     addresses = ["/", "/memory/", "/settings/", "/conversations", "/agents/", "/prompts/", "/nowhere"]
     client.force_login(ada)
     having = [each for each in [*addresses, shared] if b'id="palette"' in client.get(each).content]

@@ -1,6 +1,7 @@
 """Files of a member in a conversation that another one began, and forks, which are private to who forks it."""
 
 import uuid
+from io import BytesIO
 
 import pytest
 from django.test import Client as Browser
@@ -41,6 +42,23 @@ def test_members_get_the_file_and_the_model_reads_it(cast, stranger):
     take_role(cast.space, cast.ed)
     assert served(cast.ed, cast.file) == 404
     assert list(check()) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_only_reads_attaches_nothing_and_who_writes_does(cast):
+    def attached(user):
+        browser = Browser()
+        browser.force_login(user)
+        return browser.post(f"/c/{cast.session.pk}/files", {"file": BytesIO(b"Mine")})
+
+    for user, status in ((cast.rita, 409), (cast.fay, 404), (cast.ed, 200)):
+        assert attached(user).status_code == status
+    # Nor by the form of a page without scripts, whose message is refused.
+    browser = Browser()
+    browser.force_login(cast.rita)
+    form = {"client_id": str(uuid.uuid4()), "text": "Hello", "files": BytesIO(b"Mine")}
+    assert browser.post(f"/c/{cast.session.pk}/send", form).status_code == 409
+    assert [*Attachment.objects.unsent().values_list("owner", flat=True)] == [cast.ed.pk]
 
 
 def test_a_fork_is_private_and_has_its_own_files(cast, stranger):

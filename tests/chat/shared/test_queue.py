@@ -4,13 +4,18 @@ import asyncio
 import uuid
 
 import pytest
+from django.utils import timezone
 
 from chat.conversations.shared import queue
-from chat.models import Message, QueuedMessage
+from chat.live import publisher
+from chat.models import ChatSession, Message, QueuedMessage
+from chat.tasks import sweep
+from oneclaw import pubsub
 from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
 from tests.chat.live.test_socket import Client, idle
 from tests.chat.shared.cast import shared_conversation, take_role
+from tests.conversations import abandon, send, settle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -94,6 +99,63 @@ async def test_what_waits_is_answered_when_its_process_has_died(ada, scripted):
         assert (await rita.hear("message", seq=3))["html"].count("Still here")
         await rita.hear("done", final=True)
     await asyncio.sleep(0)
+
+
+async def test_what_waits_is_answered_once_though_nobody_opens_the_conversation(ada, scripted):
+    cast = await in_database(shared_conversation, ada)
+    scripted.script(model.answer(model.text("At last.")), model.answer(model.text("And you, too.")))
+
+    def left_by_a_process():
+        running = send(cast.olga, "The first", cast.session.pk)
+        abandon(running.turn)
+        for author, text in ((cast.ed, "The second"), (cast.ada, "The third")):
+            QueuedMessage.objects.create(session=cast.session, author=author, client_id=uuid.uuid4(), text=text)
+
+    await in_database(left_by_a_process)
+    # Two web processes, and two workers that sweep.
+    ends_listening = [publisher.answer_left(), publisher.answer_left()]
+    await asyncio.wait_for(pubsub.Listener.of_this_loop().connected.wait(), 20)
+    await asyncio.gather(in_database(sweep), in_database(sweep))
+    async with asyncio.timeout(20):
+        while await in_database(QueuedMessage.objects.exists):
+            await asyncio.sleep(0.02)
+    await idle()
+    for end in ends_listening:
+        end()
+    said = await in_database(
+        lambda: list(Message.objects.filter(seq__gt=3).order_by("seq").values_list("role", "status", "text"))
+    )
+    assert said == [
+        ("assistant", "interrupted", ""),
+        ("user", "complete", "The second"),
+        ("assistant", "complete", "At last."),
+        ("user", "complete", "The third"),
+        ("assistant", "complete", "And you, too."),
+    ]
+
+
+async def test_what_waits_is_left_alone_while_an_answer_runs_or_the_conversation_is_deleted(ada):
+    cast = await in_database(shared_conversation, ada)
+    heard = []
+    end = pubsub.subscribe(queue.LEFT_TOPIC, heard.append)
+
+    def offered():
+        running = send(cast.olga, "The first", cast.session.pk)
+        QueuedMessage.objects.create(session=cast.session, author=cast.ed, client_id=uuid.uuid4(), text="Wait")
+        queue.offer_left()
+        settle(running)
+        ChatSession.objects.update(deleted_at=timezone.now())
+        queue.offer_left()
+        ChatSession.objects.update(deleted_at=None)
+        queue.offer_left()
+
+    await asyncio.wait_for(pubsub.Listener.of_this_loop().connected.wait(), 20)
+    await in_database(offered)
+    async with asyncio.timeout(20):
+        while {"session": str(cast.session.pk)} not in heard:
+            await asyncio.sleep(0.02)
+    end()
+    assert heard.count({"session": str(cast.session.pk)}) == 1
 
 
 async def test_members_see_who_is_here_and_who_writes(ada, scripted):

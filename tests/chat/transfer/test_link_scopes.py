@@ -46,7 +46,7 @@ def session(ada):
 def addresses(session, team):
     """The address of a link of each scope."""
     return {
-        scope: f"/s/{share.share(session, 'week', scope, team.pk if scope == 'space' else None)[1]}"
+        scope: f"/s/{share.share(session.owner, session, 'week', scope, team.pk if scope == 'space' else None)[1]}"
         for scope in SharedLink.Scope.values
     }
 
@@ -142,7 +142,7 @@ def test_programs_and_the_audit_log_know_the_scope(adas, strangers, rita, sessio
 
 @pytest.fixture
 def copied(rita, session):
-    link, _ = share.share(session, "week", "signed_in")
+    link, _ = share.share(session.owner, session, "week", "signed_in")
     return link_copies.copy_link(rita, link)
 
 

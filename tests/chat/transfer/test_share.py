@@ -42,7 +42,7 @@ def session(ada):
 @pytest.fixture
 def shared(session):
     """The link and its address."""
-    link, token = share.share(session, "week")
+    link, token = share.share(session.owner, session, "week")
     return link, f"/s/{token}"
 
 
@@ -104,7 +104,7 @@ def test_the_token_is_long_and_not_in_the_database(session, shared):
     token = address.removeprefix("/s/")
     assert len(token) >= 128 / 6
     assert token not in json.dumps(list(SharedLink.objects.values()), default=str)
-    assert share.share(session, "week")[1] != token
+    assert share.share(session.owner, session, "week")[1] != token
 
 
 def test_every_link_that_opens_nothing_looks_the_same(client, ada, session, shared):
@@ -136,7 +136,7 @@ def test_every_link_that_opens_nothing_looks_the_same(client, ada, session, shar
 
 @pytest.mark.parametrize(("period", "days"), [("day", 1), ("week", 7), ("month", 30), ("never", None)])
 def test_how_long_it_opens(session, period, days):
-    link, _ = share.share(session, period)
+    link, _ = share.share(session.owner, session, period)
     assert link.expires_at == (link.created_at + dt.timedelta(days=days) if days else None)
 
 
@@ -171,7 +171,7 @@ def test_the_owner_makes_lists_and_revokes_links(client, ada, session):
     assert client.post(f"/shared/{link.pk}/revoke", {"next": "/shared"})["Location"] == "/shared"
     assert "Link revoked." in client.get("/shared").content.decode()
     assert client.get(address).status_code == 404
-    share.share(session, "day")
+    share.share(session.owner, session, "day")
     assert client.post(f"/c/{session.pk}/unshare")["Location"] == "/"
     assert not SharedLink.objects.exists()
     assert "Stop sharing" not in client.get(f"/c/{session.pk}/menu").content.decode()

@@ -1,7 +1,10 @@
 """Notes of a shared conversation go into its space's log of the day, once, with the names of who said what."""
 
+import threading
+import time
+
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from chat.models import ChatSession
@@ -123,4 +126,43 @@ def test_a_space_that_is_deleted_while_its_notes_are_written_gets_none(shared, s
         flush.finish(claim, "- The oven is broken.")
     claims.postpone(claim, ClaimLostError())
     assert logs() == {}
+    assert violations() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_space_that_is_deleted_at_the_moment_at_which_its_notes_are_written_keeps_none(
+    shared, say, ada, kitchen, scripted, monkeypatch
+):
+    say(shared, "The oven is broken.")
+    claim = claims.claim_flush(flush.request(shared, "switched").pk)
+    written, append = threading.Event(), flush._append
+
+    def append_slowly(*arguments):
+        try:
+            return append(*arguments)
+        finally:
+            written.set()
+            # The deletion begins now, and waits for the end of this transaction.
+            time.sleep(0.3)
+
+    monkeypatch.setattr(flush, "_append", append_slowly)
+    failures = []
+
+    def finish():
+        try:
+            flush.finish(claim, "- The oven is broken.")
+        except Exception as failure:  # noqa: BLE001
+            failures.append(failure)
+        finally:
+            connection.close()
+
+    worker = threading.Thread(target=finish)
+    worker.start()
+    assert written.wait(10)
+    deletion.delete(kitchen, ada)
+    worker.join()
+    assert failures == []
+    assert logs() == {}
+    assert not Space.objects.shared().exists()
+    assert not folder_of(kitchen).exists()
     assert violations() == []

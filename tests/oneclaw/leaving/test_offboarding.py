@@ -62,7 +62,7 @@ def fill(grace, client) -> None:
     client.get("/settings/")
     session = said(grace, f"My {WORD} is private", [store.store_file(grace, f"{WORD}.txt", WORD.encode())])
     lifecycle.rename(session, WORD)
-    share.share(session, "never")
+    share.share(session.owner, session, "never")
     lifecycle.delete(said(grace, f"A deleted {WORD}"))
     own = Space.objects.own_of(grace)
     for path in ("MEMORY.md", "memory/2026-11-23.md"):

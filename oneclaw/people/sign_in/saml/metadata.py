@@ -1,0 +1,106 @@
+"""Say who the identity provider is: from its metadata, which is read again each hour, or from the settings."""
+
+import logging
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import requests
+from django.conf import settings
+
+from oneclaw.config import environment
+from oneclaw.people.sign_in.saml.errors import IdentityProviderError
+
+logger = logging.getLogger(__name__)
+
+REFRESH_SECONDS, RETRY_SECONDS = 3600.0, 60.0
+TIMEOUT_SECONDS = 10
+METADATA_MAX_BYTES = 10_000_000
+REDIRECT_BINDING = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
+
+
+@dataclass
+class Known:
+    """What was read of an identity provider, and when to read it again."""
+
+    found: dict[str, Any]
+    read_again_at: float
+
+
+# By what is read, in each process.
+known: dict[tuple[str, str], Known] = {}
+
+
+def identity_provider() -> dict[str, Any]:
+    """Return the identity provider in the form of the setting `idp` of python3-saml. Raise IdentityProviderError.
+
+    Metadata that cannot be read again leaves what was read before.
+    """
+    if not settings.SAML_METADATA:
+        return from_settings()
+    key, now = (settings.SAML_METADATA, settings.SAML_IDP_ENTITY_ID), time.monotonic()
+    before = known.get(key)
+    if before is not None and now < before.read_again_at:
+        return before.found
+    try:
+        found = parsed(read(settings.SAML_METADATA))
+    except IdentityProviderError as error:
+        if before is None:
+            raise
+        logger.warning("The metadata of the identity provider could not be read again: %s", error)
+        before.read_again_at = now + RETRY_SECONDS
+        return before.found
+    known[key] = Known(found, now + REFRESH_SECONDS)
+    return found
+
+
+def from_settings() -> dict[str, Any]:
+    """Return the identity provider that the settings describe part by part."""
+    found: dict[str, Any] = {
+        "entityId": settings.SAML_IDP_ENTITY_ID,
+        "singleSignOnService": {"url": settings.SAML_IDP_SSO_URL, "binding": REDIRECT_BINDING},
+        "x509cert": settings.SAML_IDP_CERTIFICATE,
+    }
+    if settings.SAML_IDP_SLO_URL:
+        found["singleLogoutService"] = {"url": settings.SAML_IDP_SLO_URL, "binding": REDIRECT_BINDING}
+    return found
+
+
+def read(source: str) -> bytes:
+    """Return the metadata at the address or in the file `source`. Raise IdentityProviderError."""
+    try:
+        if "://" not in source:
+            return Path(source).read_bytes()
+        with requests.get(source, timeout=TIMEOUT_SECONDS, stream=True) as response:
+            response.raise_for_status()
+            if not all(environment.is_secure(each.url) for each in [*response.history, response]):
+                raise IdentityProviderError("Its address leads to one that does not start with https://.")
+            content = bytearray()
+            for part in response.iter_content(65_536):
+                content += part
+                if len(content) > METADATA_MAX_BYTES:
+                    raise IdentityProviderError("It is too large.")
+            return bytes(content)
+    except (OSError, requests.RequestException) as error:
+        raise IdentityProviderError(str(error)) from error
+
+
+def parsed(metadata: bytes) -> dict[str, Any]:
+    """Return the identity provider that `metadata` describes. Raise IdentityProviderError."""
+    from lxml.etree import LxmlError
+    from onelogin.saml2.idp_metadata_parser import OneLogin_Saml2_IdPMetadataParser
+
+    try:
+        described = OneLogin_Saml2_IdPMetadataParser.parse(metadata, entity_id=settings.SAML_IDP_ENTITY_ID or None)
+    except (LxmlError, ValueError) as error:
+        raise IdentityProviderError(f"It is not valid XML: {error}") from error
+    found: dict[str, Any] = described.get("idp", {})
+    services = [found[name]["url"] for name in ("singleSignOnService", "singleLogoutService") if name in found]
+    if not found.get("entityId") or "singleSignOnService" not in found:
+        raise IdentityProviderError("It names no identity provider with the binding HTTP-Redirect.")
+    if not (found.get("x509cert") or found.get("x509certMulti", {}).get("signing")):
+        raise IdentityProviderError("It has no certificate for signatures.")
+    if not all(environment.is_secure(url) and "://" in url for url in services):
+        raise IdentityProviderError("It names an address that does not start with https://.")
+    return found
