@@ -19,6 +19,8 @@ from chat.views import (
     sharing,
 )
 from chat.views.channels import page as channels
+from chat.views.composer.documents import chosen_documents
+from chat.views.composer.memory import memory_choice
 from chat.views.schedules import actions as schedule_actions
 from chat.views.schedules import pages as schedule_pages
 from chat.views.shared import dialog as share_dialog
@@ -46,6 +48,8 @@ urlpatterns = [
     path("c/<uuid:session_id>/end", pages.end, name="end"),
     path("c/<uuid:session_id>/rename", lists.rename, name="rename"),
     path("c/<uuid:session_id>/menu", lists.menu, name="session_menu"),
+    path("memory-choice", memory_choice, name="memory_choice"),
+    path("c/<uuid:session_id>/documents", chosen_documents, name="chosen_documents"),
     path("c/<uuid:session_id>/meter", context.meter, name="meter"),
     path("c/<uuid:session_id>/context", context.context, name="context"),
     path("c/<uuid:session_id>/compact", rounds.compact, name="compact"),

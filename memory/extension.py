@@ -13,12 +13,13 @@ from chat.extensions import (
     SpaceTab,
     ToolCommand,
 )
+from memory.library import picking
 from memory.notes import compaction
 from memory.overview import remains
 from memory.policy import access, secrets, tombstones
 from memory.policy.access import own_space
 from memory.policy.reading import reading as reading_once
-from memory.prompt import message_context, recall, scheduled
+from memory.prompt import added_documents, message_context, recall, scheduled
 from memory.prompt.items import NAME
 from memory.provenance import cited, details, used
 from memory.skills import offering
@@ -39,8 +40,12 @@ MEMORY = Extension(
     prepare_prompt=recall.prepare_prompt,
     prompt_condition=recall.prompt_condition,
     message_context=MessageContext(
-        message_context.message_items, message_context.message_text, citing.sent_with_message
+        message_context.message_items,
+        message_context.message_text,
+        citing.sent_with_message,
+        added_documents.without_lost,
     ),
+    picker=picking.PICKER,
     scheduled=ScheduledContext(scheduled.checklist, scheduled.scheduled_items, recall.workspace_section),
     commands={"/remember": ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))},
     answer_line=AnswerLine(used.count, used.sentence, lambda id: reverse("message_memories", args=[id])),

@@ -27,6 +27,7 @@ from chat.api.shapes import (
     SessionWithMessages,
 )
 from chat.conversations import lifecycle, model_choice, presence
+from chat.conversations.model_choice import Choice
 from chat.conversations.shared import marks, stopping
 from chat.library import organise, spaces, totals
 from chat.live.frames import MessageFrameFields, SendFrame, frame_of
@@ -122,7 +123,7 @@ def message_list(
 
 @router.patch("/sessions/{uuid:session_id}", response=responses(SessionOut, 404, 409, 422))
 def change_session(request: KeyedRequest, session_id: uuid.UUID, change: SessionChange) -> SessionOut:
-    """Rename, pin or archive a conversation, or undo that; or move it into a space."""
+    """Rename, pin or archive a conversation, or undo that; move it into a space; or choose which memory it reads."""
     user = request.auth
     with refusals(), transaction.atomic():
         found = own_session(user, session_id)
@@ -141,6 +142,10 @@ def change_session(request: KeyedRequest, session_id: uuid.UUID, change: Session
         if change.space is not None:
             to = spaces.found_open(user, change.space) if change.space else None
             spaces.move(user, session_id, to)
+        if change.memory is not None:
+            if written_session(user, session_id).is_temporary:
+                raise model_choice.NoSuchMemoryError
+            model_choice.apply_choice(lifecycle.lock(user, session_id), Choice(memory=change.memory))
     return session_out(user, session_id)
 
 

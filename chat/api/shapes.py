@@ -60,6 +60,7 @@ class SessionOut(Schema):
     archived: bool
     space: int | None = Field(description="The space that it is in, besides your own.")
     shared: bool = Field(description="Whether the members of the space see it; its editors continue it.")
+    memory: str = Field(description="Which memory it reads: all (yours and the space's), own, space or none.")
     ended: bool
     last_seq: int = Field(description="The place of its newest message.")
     tokens: SessionTokensOut
@@ -89,6 +90,7 @@ class SessionOut(Schema):
             archived=vars(session)["my_archived_at"] is not None,
             space=session.space_id,
             shared=session.is_shared,
+            memory=session.memory,
             ended=session.ended_at is not None,
             last_seq=session.last_seq,
             tokens=session_tokens(tokens),
@@ -212,6 +214,9 @@ class SessionChange(RequestBody):
     pinned: bool | None = None
     archived: bool | None = None
     space: int | None = Field(default=None, description="Moves it into this space; 0 moves it out of every space.")
+    memory: Literal["all", "own", "space", "none"] | None = Field(
+        default=None, description="Which memory it reads from now on; with none, nothing of it is remembered."
+    )
 
 
 class ResetOut(Schema):
@@ -311,6 +316,9 @@ class MessageIn(RequestBody):
     mode: Literal["agent", "chat", "temporary"] | None = Field(default=None, description="As `agent`.")
     space: int | None = Field(
         default=None, description="In which of /spaces a new conversation begins; it is private to you."
+    )
+    memory: Literal["all", "own", "space", "none"] | None = Field(
+        default=None, description="Which memory it reads, from this message on."
     )
 
 

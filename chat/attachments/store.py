@@ -69,6 +69,15 @@ def store_file(user: User, name: str, data: bytes, attachment_id: uuid.UUID | No
         sha256=hashlib.sha256(data).hexdigest(),
         **found.columns,
     )
+    return store_row(row, data, found.small)
+
+
+def store_row(row: Attachment, data: bytes, small: bytes | None = None) -> Attachment:
+    """Store a new attachment with its bytes, and those of its smaller copy; return it, or the one with this id.
+
+    Raise FileRefusedError when the person has no room left.
+    """
+    user = row.owner
     with transaction.atomic():
         # So that no other file of the person is stored meanwhile.
         hold(f"attachments:{user.pk}")
@@ -80,10 +89,10 @@ def store_file(user: User, name: str, data: bytes, attachment_id: uuid.UUID | No
         _refuse_without_room(user, row.size + row.small_size)
         try:
             disk.write(user.pk, str(row.pk), data)
-            if found.small:
-                disk.write(user.pk, small_name(row.pk), found.small)
+            if small:
+                disk.write(user.pk, small_name(row.pk), small)
         except OSError as error:
-            raise not_stored_error(name) from error
+            raise not_stored_error(row.name) from error
         row.save(force_insert=True)
     return row
 

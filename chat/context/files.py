@@ -63,6 +63,8 @@ def text_of(file: Attachment, name: str, share: Share) -> str:
     """Return the text of `file`, quoted and cut to `share` characters, or a note instead when it is not sent."""
     if file.kind == Attachment.Kind.IMAGE:
         return f"[The image {name} was here; it is left out, because later files take up all the room.]"
+    if file.source:
+        return f"[The person added the document {name} to this message. What may be read of it stands before.]"
     if not file.text:
         return f"[The file {name} is here; no text can be read in it.]"
     if share == OUT:

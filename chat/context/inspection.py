@@ -11,7 +11,7 @@ from chat.context import tokens
 from chat.context.cache_misses import effort_for
 from chat.context.heads import head_of
 from chat.context.meter import Breakdown, breakdown_of, facts_for, message_parts
-from chat.context.prompt import attachments_of, current_view, request_for, rows_of
+from chat.context.prompt import attachments_of, current_view, request_for, rows_of, without_lost
 from chat.context.rounds import RoundsInView, rounds_in_view, rounds_with
 from chat.context.shared.rows import as_sent
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
@@ -61,7 +61,7 @@ def next_request(session: ChatSession) -> tuple[InspectedRequest, Breakdown]:
     """
     with transaction.atomic():
         head, rounds = head_of(session), rounds_in_view(session)
-        rows = rows_of(session, rounds.through_seq)
+        rows = without_lost(session, rows_of(session, rounds.through_seq))
         view = current_view(session, head, rows, rounds)
         breakdown = breakdown_of(session, head)
         inspected = inspect(session, head, rows, view, rounds)

@@ -72,7 +72,9 @@ def loaded(turn: Turn, session: ChatSession) -> Loaded:
     begun: list[int] = vars(session)["begun"]
     is_first = len(begun) == 1
     rounds = rounds_for_turn(session, begun[0] - 1) if is_first else rounds_of_last_request(session)
-    return Loaded(session, begun, rounds, rows_of(session, rounds.through_seq))
+    rows = rows_of(session, rounds.through_seq)
+    # What is lost during an answer leaves after it.
+    return Loaded(session, begun, rounds, without_lost(session, rows) if is_first else rows)
 
 
 @translation.override("en")
@@ -156,6 +158,35 @@ def rows_of(session: ChatSession, after_seq: int = 0) -> list[ViewRow]:
     """Return the rows of the shown and finished messages after `after_seq`, in order."""
     rows = session.messages.shown().finished().filter(seq__gt=after_seq)
     return as_sent(session, [ViewRow(*columns) for columns in rows.values_list(*COLUMNS)])
+
+
+def without_lost(session: ChatSession, rows: list[ViewRow]) -> list[ViewRow]:
+    """Return `rows` without the context that extensions may not send any more, which is stored."""
+    changed: dict[int, dict[str, Any]] = {}
+    for each in extensions.installed():
+        source = each.message_context
+        if source is None or source.without_lost is None:
+            continue
+        metas = {row.seq: changed.get(row.seq, row.meta) for row in rows}
+        found = {seq: items for seq, meta in metas.items() if (items := per_message.items_of(meta, each.name))}
+        for seq, items in source.without_lost(session, found).items() if found else ():
+            changed[seq] = per_message.with_items(metas[seq], each.name, items)
+    if not changed:
+        return rows
+    store_context(session, changed)
+    return [replace(row, meta=changed[row.seq]) if row.seq in changed else row for row in rows]
+
+
+@transaction.atomic
+def store_context(session: ChatSession, changed: dict[int, dict[str, Any]]) -> None:
+    """Store the context in these metas with their messages, by number, and withhold the thinking that is bound to what
+    was sent before."""
+    # Locked, so that no other change of a message's `meta` is overwritten.
+    ChatSession.objects.select_for_update(no_key=True).get(pk=session.pk)
+    for message in session.messages.filter(seq__in=changed).only("seq", "meta"):
+        message.meta[per_message.META_KEY] = changed[message.seq][per_message.META_KEY]
+        message.save(update_fields=["meta"])
+    withhold_thinking(session, session.last_complete_seq())
 
 
 def current_view(session: ChatSession, head: Head, rows: Sequence[ViewRow], rounds: RoundsInView) -> View:

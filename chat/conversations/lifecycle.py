@@ -1,6 +1,7 @@
 """The lifecycle of a conversation: create, open, switch, rename, end, delete. Sends the lifecycle signals."""
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
@@ -93,6 +94,10 @@ def lock_or_make(user: User, session_id: uuid.UUID, mode: str | None, choice: Ch
         refuse_unless_writer(user, session)
         return session
     agent = model_choice.agent_for(user, choice)
+    if mode == ChatSession.Mode.TEMPORARY:
+        # It has no memory, so it has no space.
+        choice = replace(choice, space=None, memory=None)
+    space_id = model_choice.checked_space(user, choice)
     return ChatSession(
         pk=session_id,
         key=conversation_key(agent.slug, user.pk, session_id),
@@ -101,8 +106,8 @@ def lock_or_make(user: User, session_id: uuid.UUID, mode: str | None, choice: Ch
         mode=mode or ChatSession.Mode.AGENT,
         model=model_choice.checked_model(choice),
         effort=model_choice.checked_effort(choice),
-        # A temporary conversation has no memory, so it has no space.
-        space_id=model_choice.checked_space(user, choice) if mode != ChatSession.Mode.TEMPORARY else None,
+        space_id=space_id,
+        memory=model_choice.checked_memory(choice, space_id=space_id),
     )
 
 
@@ -192,6 +197,7 @@ def successor(session: ChatSession, session_id: uuid.UUID | None = None) -> Chat
         model=session.model,
         effort=session.effort,
         space_id=session.space_id,
+        memory=session.memory,
         folder_id=session.folder_id,
         route_id=session.route_id,
     )

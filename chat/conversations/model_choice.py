@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from chat.models import Agent, ChatSession, Effort, default_agent
+from chat.models import Agent, ChatSession, Effort, MemoryChoice, default_agent
 from oneclaw import llm
 from oneclaw.models import Space, SpaceQuerySet, User
 from oneclaw.text import UserFacingError
@@ -43,6 +43,12 @@ class NoSuchSpaceError(NotOfferedError):
     wording = _("This space is no longer open to you. Choose another one, or none.")
 
 
+class NoSuchMemoryError(NotOfferedError):
+    """The conversation cannot read this memory."""
+
+    wording = _("This conversation cannot read that memory. Choose another one.")
+
+
 class OtherAgentError(NotOfferedError):
     """The conversation began with another agent."""
 
@@ -52,16 +58,17 @@ class OtherAgentError(NotOfferedError):
 
 @dataclass(frozen=True)
 class Choice:
-    """The agent, model and effort that a message names; None keeps those of the conversation.
+    """The agent, model, effort and memory that a message names; None keeps those of the conversation.
 
     `model` and `effort` "" are those of the agent, or the server's. `space` is the id of the shared space in which a
-    new conversation begins, private to its owner; None: in none.
+    new conversation begins, private to its owner; None: in none. `memory` is one of MemoryChoice.
     """
 
     agent: str | None = None
     model: str | None = None
     effort: str | None = None
     space: int | None = None
+    memory: str | None = None
 
 
 NO_CHOICE = Choice()
@@ -149,11 +156,47 @@ def checked_effort(choice: Choice) -> str:
     return choice.effort or ""
 
 
+def checked_memory(choice: Choice, *, space_id: int | None, is_shared: bool = False) -> str:
+    """Return which memory a conversation is to read that is in this space, or in none.
+
+    Raise NoSuchMemoryError when it cannot: a shared one reads nothing of a person, and one outside of every space has
+    only its owner's memory.
+    """
+    wanted = choice.memory or MemoryChoice.ALL
+    refused = {MemoryChoice.OWN} if is_shared else set() if space_id is not None else {MemoryChoice.SPACE}
+    if wanted not in MemoryChoice or wanted in refused:
+        raise NoSuchMemoryError
+    return wanted
+
+
+def offered_memories(*, in_space: bool, is_shared: bool = False) -> list[tuple[str, str]]:
+    """Return (choice, label) of each memory that a conversation may read, in a space or outside of every one."""
+    none = (MemoryChoice.NONE.value, gettext("No memory"))
+    if is_shared:
+        return [(MemoryChoice.ALL.value, gettext("The space’s memory")), none]
+    if not in_space:
+        return [(MemoryChoice.ALL.value, gettext("My memory")), none]
+    return [
+        (MemoryChoice.ALL.value, gettext("My memory and the space’s")),
+        (MemoryChoice.OWN.value, gettext("Only my memory")),
+        (MemoryChoice.SPACE.value, gettext("Only the space’s memory")),
+        none,
+    ]
+
+
+def memory_label(session: ChatSession) -> str:
+    """Return the label of the memory that `session` reads."""
+    if session.is_temporary:
+        return gettext("No memory")
+    offered = offered_memories(in_space=session.space_id is not None, is_shared=session.is_shared)
+    return dict(offered).get(session.memory, offered[0][1])
+
+
 def apply_choice(session: ChatSession, choice: Choice) -> None:
     """Apply `choice` to the locked `session`.
 
     Raise OtherAgentError when it names another agent, NoSuchModelError when the model is not offered,
-    NoSuchEffortError when it is no level of effort.
+    NoSuchEffortError when it is no level of effort, NoSuchMemoryError when it cannot read the memory.
     """
     if choice.agent is not None and choice.agent != session.agent.slug:
         raise OtherAgentError
@@ -163,6 +206,14 @@ def apply_choice(session: ChatSession, choice: Choice) -> None:
     if choice.effort is not None and choice.effort != session.effort:
         session.effort = checked_effort(choice)
         session.save(update_fields=["effort"])
+    if choice.memory is not None and choice.memory != session.memory and not session.is_temporary:
+        memory = checked_memory(choice, space_id=session.space_id, is_shared=session.is_shared)
+        if session.memory == MemoryChoice.NONE and session.titled_by != session.Titled.PERSON:
+            # A title that was made of what was said without memory would be found; the next message gives another one.
+            begun = session.messages.filter(seq=1, is_apart=True)
+            session.title = "" if begun.exists() else session.title
+        session.memory = memory
+        session.save(update_fields=["memory", "title"])
 
 
 def last_model(user: User) -> str:

@@ -19,7 +19,7 @@ from chat.attachments import store
 from chat.conversations import lifecycle, model_choice, statements, titles
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.conversations.shared import authors, people
-from chat.models import Attachment, ChatSession, Message, Turn, lease_end
+from chat.models import Attachment, ChatSession, MemoryChoice, Message, Turn, lease_end
 from chat.rendering.cards import Card
 from chat.rendering.citations import content_columns, ended_meta
 from chat.rendering.messages import html_columns
@@ -178,6 +178,8 @@ def next_message(session: ChatSession, role: str, **fields: Any) -> Message:
     """Return the next message of a locked session; neither the message nor the session is saved."""
     session.last_seq += 1
     session.active_at = clock.database_now()
+    if session.memory == MemoryChoice.NONE:
+        fields["is_apart"] = True
     return Message(session=session, seq=session.last_seq, role=role, **fields)
 
 

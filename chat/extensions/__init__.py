@@ -21,6 +21,7 @@ from chat.extensions.hooks import (
     ToolResultPersist,
     TurnFinished,
 )
+from chat.extensions.picking import Pick, Picker, PickingScope
 from chat.extensions.registry import (
     cleaner,
     field_label,

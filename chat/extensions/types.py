@@ -9,6 +9,7 @@ from uuid import UUID
 from django.utils.safestring import SafeString
 
 from chat.extensions.hooks import Hook
+from chat.extensions.picking import Picker
 from chat.extensions.space_tabs import SpaceTab
 from chat.models import ChatSession, Message, MessageQuerySet
 from oneclaw.models import User
@@ -219,6 +220,9 @@ class MessageContext:
     render: Callable[[Sequence[ContextItem]], str]
     # Returns the passages among these items that an answer may cite. Pure.
     passages: Callable[[Sequence[ContextItem]], list[SentPassage]] = lambda items: []
+    # Returns the items of those of these messages, by their numbers, of which some may not be sent any more, without
+    # them. Called at the start of each turn. Sync, may use the ORM.
+    without_lost: Callable[[ChatSession, Mapping[int, list[ContextItem]]], dict[int, list[ContextItem]]] | None = None
 
 
 @dataclass(frozen=True)
@@ -374,6 +378,8 @@ class Extension:
     lookup_hint: Callable[[ChatSession], str] | None = None
     # Returns what the app keeps of these conversations of the person, which were deleted; None when nothing.
     remains: Callable[[User, Collection[UUID]], Remains | None] | None = None
+    # What a person may added to a message of what the app has.
+    picker: Picker | None = None
     # The app's tabs of the pages of a space.
     space_tabs: Sequence[SpaceTab] = ()
     # Handlers that may change or refuse what the chat does, each under a contract (chat/extensions/hooks.py).

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from chat.conversations import lifecycle
 from chat.conversations.model_choice import open_spaces
 from chat.extensions import Extension, SearchResult
-from chat.models import Attachment, ChatSession, ChatSessionQuerySet, SharedLink
+from chat.models import Attachment, ChatSession, ChatSessionQuerySet, MemoryChoice, SharedLink
 from oneclaw import pubsub
 from oneclaw.models import Space, User
 from oneclaw.spaces.deletion import SpacePart
@@ -52,7 +52,10 @@ def move(user: User, session_id: uuid.UUID, space: Space | None) -> ChatSession:
     if session.is_temporary or session.is_read_only:
         raise lifecycle.SessionNotFoundError
     session.space = space
-    session.save(update_fields=["space"])
+    if space is None and session.memory == MemoryChoice.SPACE:
+        # What it reads is never more than its owner chose.
+        session.memory = MemoryChoice.NONE
+    session.save(update_fields=["space", "memory"])
     pubsub.notify(f"user:{user.pk}", {"kind": "sessions"})
     return session
 
@@ -90,6 +93,8 @@ def remove(space: Space) -> None:
     # A deleted conversation can be restored by its owner, who then has it alone.
     shared.update(shared_at=None)
     people = set(ChatSession.objects.filter(space=space).values_list("owner_id", flat=True))
+    only = ChatSession.objects.filter(space=space, memory=MemoryChoice.SPACE)
+    only.update(memory=MemoryChoice.NONE)
     ChatSession.objects.filter(space=space).update(space=None)
     if people:
         pubsub.notify_all([(f"user:{person}", {"kind": "sessions"}) for person in sorted(people)])

@@ -46,15 +46,16 @@ class FrameOfClient(BaseModel):
 
 
 class FrameWithChoice(FrameOfClient):
-    """The base of frames that may name an agent, a model and an effort."""
+    """The base of frames that may name an agent, a model, an effort and which memory is read."""
 
     agent: Name | None = None
     model: Name | None = None
     effort: Name | None = None
+    memory: Name | None = None
 
     @property
     def choice(self) -> Choice:
-        return Choice(self.agent or None, self.model, self.effort)
+        return Choice(self.agent or None, self.model, self.effort, memory=self.memory or None)
 
 
 class OpenFrame(FrameOfClient):
@@ -174,6 +175,7 @@ SENTENCES = {
     "model": "agent and model must be names.",
     "space": "space must be the id of a space.",
     "effort": "effort must be the name of a level.",
+    "memory": "memory must be all, own, space or none.",
 }
 
 

@@ -1,7 +1,7 @@
 """The models of the chat: agents, conversations with their turns and messages, ratings, attachments, links, prompts,
 imports, rounds, hooks, routes, schedules, sub-sessions, and what members have of shared conversations."""
 
-from chat.models.agents import Agent, DmScope, Effort, default_agent
+from chat.models.agents import Agent, DmScope, Effort, MemoryChoice, default_agent
 from chat.models.attachments import Attachment, AttachmentQuerySet, MessageFile
 from chat.models.conversations import (
     ChatSession,
@@ -9,9 +9,9 @@ from chat.models.conversations import (
     Folder,
     Message,
     MessageQuerySet,
-    MessageWords,
     Version,
 )
+from chat.models.derived.words import MessageWords
 from chat.models.heads import Head
 from chat.models.hooks import SwitchedOffHook
 from chat.models.imports import ImportJob

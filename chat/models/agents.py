@@ -22,6 +22,15 @@ class Effort(models.TextChoices):
     __empty__ = gettext_lazy("Auto")
 
 
+class MemoryChoice(models.TextChoices):
+    """Which memory a conversation reads: its owner's and that of its space, one of them, or none."""
+
+    ALL = "all"
+    OWN = "own"
+    SPACE = "space"
+    NONE = "none"
+
+
 class DmScope(models.TextChoices):
     """Which messages from outside share one conversation; the values are those of keys.RouteScope."""
 

@@ -45,6 +45,9 @@ class Attachment(models.Model):
     # Pixels of an image after its EXIF orientation is applied.
     width = models.PositiveIntegerField(default=0)
     height = models.PositiveIntegerField(default=0)
+    # What was chosen of an app instead of a file (chat/attachments/chosen.py): {"app", "key", "size"}. The stored bytes
+    # only name it, so that its text is nowhere but where its access is checked.
+    source = models.JSONField(null=True, blank=True)
     # Pages of a PDF; 0 when the file cannot be sent as it is.
     pages = models.PositiveIntegerField(default=0)
     # Media type and bytes of the smaller copy of a large image, which the model and the page get; "" and 0: no copy.
@@ -68,7 +71,8 @@ class Attachment(models.Model):
         names = (
             ("name", "kind", "size", "width", "height") if self.kind == self.Kind.IMAGE else ("name", "kind", "size")
         )
-        return {"type": "attachment", "id": str(self.pk)} | {name: getattr(self, name) for name in names}
+        block = {"type": "attachment", "id": str(self.pk)} | {name: getattr(self, name) for name in names}
+        return block | {"size": self.source["size"], "chosen": True} if self.source else block
 
 
 class MessageFile(models.Model):

@@ -4,15 +4,13 @@ import datetime as dt
 import uuid
 from typing import Any, ClassVar
 
-from django.contrib.postgres.indexes import GinIndex
-from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.db.models import F, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from chat.models.agents import Agent, Effort
+from chat.models.agents import Agent, Effort, MemoryChoice
 from chat.models.heads import Head
 from chat.models.routes import SessionRoute
 from chat.models.sharing import visibility
@@ -122,6 +120,8 @@ class ChatSession(models.Model):
         SessionRoute, on_delete=models.SET_NULL, null=True, blank=True, related_name="sessions", db_index=False
     )
     mode = models.CharField(max_length=10, choices=Mode, default=Mode.AGENT)
+    # Which memory it reads; without any it is not remembered either (Message.is_apart).
+    memory = models.CharField(max_length=5, choices=MemoryChoice, default=MemoryChoice.ALL, db_default=MemoryChoice.ALL)
     title = models.CharField(max_length=200, blank=True)
     # Who set the title: empty (it is the first words so far), the fast model, or the person, whose title stays.
     titled_by = models.CharField(max_length=6, choices=Titled, default=Titled.NOT_TITLED, blank=True)
@@ -303,6 +303,8 @@ class Message(models.Model):
     role = models.CharField(max_length=10, choices=Role)
     # In a shared conversation, the member who wrote it; None: the owner of the session.
     author = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False)
+    # Whether it was stored while the conversation had no memory, so that nothing of it is remembered.
+    is_apart = models.BooleanField(null=True, blank=True)
     # Made by the browser: the idempotency key of the message.
     client_id = models.UUIDField(null=True, blank=True)
     status = models.CharField(max_length=12, choices=Status, default=Status.COMPLETE)
@@ -382,17 +384,3 @@ class Message(models.Model):
 
     def tool_uses(self) -> list[dict[str, Any]]:
         return [block for block in self.content if block["type"] == "tool_use"]
-
-
-class MessageWords(models.Model):
-    """The words of a finished message, for search. Written by a database trigger (migration 0005_words)."""
-
-    message = models.OneToOneField(Message, on_delete=models.CASCADE, primary_key=True, related_name="words")
-    # The words in lower case, each as OWNER:WORD, so that a search reads only the words of one person.
-    words = SearchVectorField()
-
-    class Meta:
-        indexes = [GinIndex(fields=["words"], name="message_words", fastupdate=False)]
-
-    def __str__(self) -> str:
-        return f"words of message {self.message_id}"

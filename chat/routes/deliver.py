@@ -121,6 +121,7 @@ def make(user: User, agent: Agent, key: str, incoming: Incoming) -> None:
         mode=incoming.mode or ChatSession.Mode.AGENT,
         model=model_choice.checked_model(incoming.choice),
         effort=model_choice.checked_effort(incoming.choice),
+        memory=model_choice.checked_memory(incoming.choice, space_id=None),
         route=route,
     )
     route.started_at = route.last_person_at = route.check_at = None

@@ -123,6 +123,8 @@ def new_session(call: ToolCall) -> ChatSession:
         key=sub_session_key(agent.slug, call.user.pk, pk),
         owner=call.user,
         space=parent.space,
+        # It reads no more than the conversation that begins it.
+        memory=parent.memory,
         agent=agent,
         parent=parent,
         model=model,

@@ -4,18 +4,19 @@ import uuid
 
 from chat import extensions
 from chat.extensions import ToolError
-from chat.models import ChatSession, ChatSessionQuerySet, MessageQuerySet
+from chat.models import ChatSession, ChatSessionQuerySet, MemoryChoice, MessageQuerySet
 from oneclaw.reasons import Reason
 
 
 def visible_sessions(session: ChatSession) -> ChatSessionQuerySet:
     """Return the other conversations that the model of `session` may see.
 
-    They are of the same owner, never temporary, deleted or of a scheduled turn. An agent with a memory of its own sees
-    only its own conversations, and no other agent sees those.
+    They are of the same owner, never temporary, deleted, without memory or of a scheduled turn. An agent with a memory
+    of its own sees only its own conversations, and no other agent sees those.
     """
     found = ChatSession.objects.private_to(session.owner).filter(last_seq__gt=0).exclude(pk=session.pk)
     found = found.exclude(mode=ChatSession.Mode.TEMPORARY).exclude(kind=ChatSession.Kind.BEAT)
+    found = found.exclude(memory=MemoryChoice.NONE)
     if session.agent.own_memory:
         return found.filter(agent=session.agent_id)
     return found.exclude(agent__own_memory=True)

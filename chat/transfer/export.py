@@ -12,7 +12,7 @@ from django.utils import timezone, translation
 
 from chat import extensions
 from chat.conversations.shared import marks
-from chat.models import ChatSession, Message
+from chat.models import ChatSession, MemoryChoice, Message
 from chat.rendering import citations
 from chat.transfer import link_copies
 from chat.transfer.importing.own import FORMAT, VERSION
@@ -76,6 +76,7 @@ def as_json(session: ChatSession, *, with_file_ids: bool = False) -> Pieces:
         "origin": session.origin or f"oneclaw:{session.pk}",
         "title": session.title,
         "mode": session.mode,
+        **({"memory": session.memory} if session.memory != MemoryChoice.ALL else {}),
         "agent": session.agent.name,
         "folder": session.folder.name if session.folder and not session.is_shared else None,
         "archived": session.archived_at is not None and not session.is_shared,
@@ -102,6 +103,8 @@ def message_of(message: Message, with_file_ids: bool = False) -> dict[str, Any]:
         "created_at": written(message.created_at),
         "content": message.content if with_file_ids else [block_of(block) for block in message.content],
     }
+    if message.is_apart:
+        exported["apart"] = True
     if message.shown_author:
         exported["author"] = message.shown_author.name
     if message.finished_at:

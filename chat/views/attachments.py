@@ -5,10 +5,11 @@ import uuid
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse, HttpResponseNotModified, JsonResponse
+from django.shortcuts import redirect
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST, require_safe
 
-from chat.attachments import disk, store
+from chat.attachments import chosen, disk, store
 from chat.attachments.examine import FileRefusedError, too_large_error
 from chat.context.files import stored_name
 from chat.conversations import lifecycle
@@ -80,10 +81,17 @@ def remove(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
 
 @require_safe
 def serve(request: SignedInRequest, attachment_id: uuid.UUID) -> HttpResponse:
-    """Send the file, or with `small` the preview of a large image. Images are shown; other files are downloads."""
+    """Send the file, or with `small` the preview of a large image. Images are shown; other files are downloads; what
+    was chosen from an app is shown on its page."""
     file = store.visible_file(request.user, attachment_id)
     if file is None:
         raise Http404
+    if file.source:
+        page = chosen.address(request.user, file)
+        if not page:
+            raise Http404
+        # The page asks in this way whether a drafted file is there still.
+        return HttpResponse() if request.method == "HEAD" else redirect(page)
     is_small = "small" in request.GET and bool(file.small_type)
     etag = f'"{file.sha256}{"-small" if is_small else ""}"'
     response: HttpResponse

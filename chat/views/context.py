@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET
 from chat.context.inspection import InspectedRequest, body_of, next_breakdown, next_request, request_of
 from chat.context.meter import Breakdown, meter_of
 from chat.context.tokens import ContextPart, part_of_section
+from chat.conversations import model_choice
 from chat.models import ChatSession, Message
 from chat.views import toasts
 from chat.views.messages import own_message
@@ -50,12 +51,12 @@ def context(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     """Show what takes the room, in a dialog, or on a page with the whole request that would be sent now."""
     session = own_session(request.user, session_id, "owner", "head")
     if request.htmx:
-        shown = shown_breakdown(next_breakdown(session)) | room_form(session)
+        shown = shown_breakdown(next_breakdown(session)) | room_form(session) | reads(session)
         return render(request, "chat/_context.html", {"session": session, **shown})
     inspected, breakdown = next_request(session)
     answers = session.messages.shown().finished().filter(role=Message.Role.ASSISTANT, usage__has_key="input_tokens")
     details = {"session": session, "answers": answers.only("seq", "created_at", "usage", "text")}
-    details |= room_form(session) | {"rounds": listed_rounds(session), "toast": toasts.take(request)}
+    details |= room_form(session) | reads(session) | {"rounds": listed_rounds(session), "toast": toasts.take(request)}
     return render(request, "chat/context.html", {**details, **shown_breakdown(breakdown), **shown_request(inspected)})
 
 
@@ -103,6 +104,11 @@ def shown_breakdown(breakdown: Breakdown) -> dict[str, Any]:
     cached_percent = None if tenths is None else tenths * 10
     bars = [(PART_NAMES[part], count, percent) for part, count, percent in breakdown.bars()]
     return {"meter": breakdown.meter, "bars": bars, "cached_percent": cached_percent}
+
+
+def reads(session: ChatSession) -> dict[str, str]:
+    """Return which memory the conversation reads, as chat/_room.html shows it."""
+    return {"reads": model_choice.memory_label(session)}
 
 
 def shown_request(inspected: InspectedRequest) -> dict[str, Any]:

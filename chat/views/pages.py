@@ -90,6 +90,8 @@ def page(
     """Return the whole page. `refusal` says why the message `text` of a page without a socket was refused; `mode` and
     `choice` are what was chosen for it."""
     own_spaces = spaces.of_person(request.user)
+    space_id = session.space_id if session else choice.space
+    space = next((each for each in own_spaces if each.pk == space_id), None)
     before = sequence_number(request, "before") if "before" in request.GET else LAST_NUMBER
     context = {
         "session_id": session_id,
@@ -113,9 +115,11 @@ def page(
         "is_closed": session is not None and is_closed_to(request.user, session),
         "sub_task": sub_task_of(session),
         "spaces": own_spaces,
-        "space": next(
-            (each for each in own_spaces if each.pk == (session.space_id if session else choice.space)), None
+        "space": space,
+        "memories": model_choice.offered_memories(
+            in_space=bool(session.space_id if session else space), is_shared=session is not None and session.is_shared
         ),
+        "memory": choice.memory or (session.memory if session else ""),
         **choices_for(request.user, session, choice),
     }
     return render(request, "chat/page.html", context, status=status)
@@ -269,6 +273,7 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
                 model=request.POST.get("model"),
                 effort=request.POST.get("effort"),
                 space=request.POST.get("space"),
+                memory=request.POST.get("memory"),
             ),
         )
     except FrameError as error:
@@ -337,6 +342,7 @@ def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusa
         request.POST.get("model"),
         request.POST.get("effort"),
         number_in(request.POST, "space") if request.POST.get("space") else None,
+        request.POST.get("memory"),
     )
     return page(request, session_id, session, status=status, refusal=refusal, text=text, mode=mode, choice=choice)
 

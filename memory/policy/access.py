@@ -2,7 +2,8 @@
 
 A private conversation reads the own space of its owner (or of its agent) and at most one shared space, as far as the
 owner's switches allow, and writes the own one. A conversation that is shared with the members of a space reads and
-writes that space alone, for every member: nothing of a person.
+writes that space alone, for every member: nothing of a person. Of these, a conversation reads what was chosen for it
+(`ChatSession.memory`); one without memory also writes nothing.
 """
 
 import uuid
@@ -14,7 +15,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
-from chat.models import Agent, ChatSession, MessageQuerySet
+from chat.models import Agent, ChatSession, MemoryChoice, MessageQuerySet
 from memory.models import AgentSpace, LibraryFile, MemoryDocument, SwitchChoice
 from memory.models.documents import MemoryDocumentQuerySet
 from memory.policy import curation, switches
@@ -78,6 +79,16 @@ def is_shared(session: ChatSession) -> bool:
     return session.shared_at is not None
 
 
+def reads_own(session: ChatSession) -> bool:
+    """Return whether `session` reads what is its owner's: only a private one, unless another memory was chosen."""
+    return not is_shared(session) and reads_written(session)
+
+
+def reads_written(session: ChatSession) -> bool:
+    """Return whether `session` reads the space that it writes (`own_space`)."""
+    return may_read(session) and (is_shared(session) or session.memory != MemoryChoice.SPACE)
+
+
 def switches_of(session: ChatSession) -> frozenset[str]:
     """Return the switches that are on in `session`: those of its owner or, in a shared one, those of every space."""
     return switches.of_spaces() if is_shared(session) else switches.on_for(session.owner)
@@ -85,7 +96,8 @@ def switches_of(session: ChatSession) -> frozenset[str]:
 
 def said_while_on(session: ChatSession, messages: MessageQuerySet, switch: SwitchChoice.Switch) -> MessageQuerySet:
     """Return those of `messages` of `session` that may be in memory: said while `switch` was on for its owner, and not
-    by another person. In a shared session that is what everybody said."""
+    by another person. In a shared session that is what everybody said. What was said without memory never may."""
+    messages = messages.exclude(is_apart=True)
     if is_shared(session):
         return messages if switch in switches.of_spaces() else messages.none()
     own = messages.filter(Q(author=None) | Q(author=session.owner_id))
@@ -93,19 +105,19 @@ def said_while_on(session: ChatSession, messages: MessageQuerySet, switch: Switc
 
 
 def sources_of(session: ChatSession) -> Sources:
-    """Return what `session` may search, by its switches; nothing in a temporary session.
+    """Return what `session` may search, by its switches; nothing in a session without memory.
 
     Of its own messages, these are the ones that a summary replaces in what the model is sent.
     """
-    on = frozenset() if session.is_temporary else switches_of(session)
+    on = switches_of(session) if may_read(session) else frozenset()
     documents = Switch.SAVED in on, Switch.RECENT in on
     asked_by = None if is_shared(session) else session.owner
     if not _may_read_transcripts(session, on):
         return Sources(*documents, asked_by=asked_by)
     return Sources(
         *documents,
-        transcripts_of=asked_by,
-        shared_transcripts=session.space_id is not None,
+        transcripts_of=session.owner if reads_own(session) else None,
+        shared_transcripts=session.space_id is not None and session.memory != MemoryChoice.OWN,
         but_session=session.pk,
         but_session_after=session.summarised_seq(),
         asked_by=asked_by,
@@ -124,14 +136,14 @@ def recall_sources_of(session: ChatSession) -> Sources:
 
 def may_search(session: ChatSession) -> bool:
     """Return whether `session` may search anything."""
-    on = frozenset() if session.is_temporary else switches_of(session)
+    on = switches_of(session) if may_read(session) else frozenset()
     return bool({Switch.SAVED, Switch.RECENT} & on) or _may_read_transcripts(session, on)
 
 
 def reads_conversations(session: ChatSession) -> bool:
     """Return whether the model of `session` may read other conversations of its owner, by their switches; never in a
-    shared one."""
-    if session.is_temporary or is_shared(session):
+    shared one, and in one that reads only the memory of its space."""
+    if not reads_own(session):
         return False
     return Switch.TRANSCRIPTS in switches.on_for(session.owner)
 
@@ -140,13 +152,13 @@ def readable_messages(session: ChatSession, messages: MessageQuerySet) -> Messag
     """Return which of `messages`, of other conversations of its owner, the model of `session` may read."""
     if not reads_conversations(session):
         return messages.none()
-    return switches.said_while_on(messages, session.owner, Switch.TRANSCRIPTS)
+    return switches.said_while_on(messages.exclude(is_apart=True), session.owner, Switch.TRANSCRIPTS)
 
 
 def readable_transcripts(session: ChatSession) -> QuerySet[ChatSession]:
     """Return the conversations whose transcripts `session` may read, when the switch is on: in a private one those of
     its owner, and those that are shared with its space; in a shared one only the latter."""
-    own = Q(pk=None) if is_shared(session) else Q(owner=session.owner, shared_at=None)
+    own = Q(owner=session.owner, shared_at=None) if reads_own(session) else Q(pk=None)
     shared = [space.pk for space in spaces_of(session) if not space.is_private]
     return ChatSession.objects.filter(own | Q(space__in=shared, shared_at__isnull=False), deleted_at=None)
 
@@ -184,22 +196,34 @@ def lock_sessions(session_ids: Iterable[uuid.UUID]) -> list[ChatSession]:
 
 
 def may_read(session: ChatSession) -> bool:
-    """Return whether `session` may read memory."""
-    return not session.is_temporary
+    """Return whether `session` may read memory: not a temporary one, and not one for which none was chosen."""
+    return not session.is_temporary and session.memory != MemoryChoice.NONE
 
 
 def spaces_of(session: ChatSession) -> list[Space]:
-    """Return the spaces whose memory `session` reads, the one that it writes first; none for a temporary session.
+    """Return the spaces whose memory `session` reads, the own one of its owner first; none for one without memory.
 
     A shared session reads its space alone; who may ask in it is checked for each call (`may_ask`).
     """
-    if session.mode == ChatSession.Mode.TEMPORARY:
+    return _spaces_of(session, session.memory)
+
+
+def possible_spaces_of(session: ChatSession) -> list[Space]:
+    """Return the spaces whose memory `session` may have read, whatever was chosen since: what an answer was made from
+    can still be opened."""
+    return _spaces_of(session, MemoryChoice.ALL)
+
+
+def _spaces_of(session: ChatSession, memory: str) -> list[Space]:
+    if session.is_temporary or memory == MemoryChoice.NONE:
         return []
-    spaces = [own_space(session)]
-    if session.space_id is not None and not is_shared(session):
+    if is_shared(session):
+        return [own_space(session)]
+    spaces = [own_space(session)] if memory != MemoryChoice.SPACE else []
+    if session.space_id is not None and memory != MemoryChoice.OWN:
         # Former members may not read the space.
         shared = Space.objects.visible_to(session.owner).filter(pk=session.space_id)
-        spaces += shared.exclude(pk=spaces[0].pk).annotate(has_files=HAS_FILES)
+        spaces += shared.exclude(pk__in=[space.pk for space in spaces]).annotate(has_files=HAS_FILES)
     return spaces
 
 
@@ -223,7 +247,7 @@ def may_search_libraries(session: ChatSession) -> bool:
 
 
 def own_space(session: ChatSession) -> Space:
-    """Return the space that `session` writes and reads first.
+    """Return the space that `session` writes, and reads first unless another memory was chosen for it.
 
     That is the own space of its owner or, for an agent with its own memory, the space of that agent and owner. A
     session that is shared with the members of a space has that space.
@@ -273,7 +297,7 @@ def _read_own_spaces(users: Collection[User]) -> dict[int, Space]:
 def shared_space(session: ChatSession) -> Space | None:
     """Return the shared space that a private `session` reads besides its own one; None without one, for a shared
     session, and for a former member."""
-    if is_shared(session) or session.space_id is None or session.is_temporary:
+    if is_shared(session) or session.space_id is None:
         return None
     return next((space for space in spaces_of(session) if space.pk == session.space_id), None)
 

@@ -18,7 +18,7 @@ from chat.models import ChatSession, Head, Message
 from memory.documents.diff import apply_hunks, reverse
 from memory.models import MemoryDocument, MemoryRevision
 from memory.models.documents import MemoryDocumentQuerySet
-from memory.policy.access import may_ask, may_read, own_documents, shared_space, switches_of
+from memory.policy.access import may_ask, may_read, own_documents, reads_written, shared_space, switches_of
 from memory.policy.addresses import address_in
 from memory.policy.paths import CURATED, CURATED_ALTERNATIVE
 from memory.policy.switches import Switch
@@ -70,7 +70,7 @@ def changed_items(session: ChatSession, message: Message) -> list[ContextItem]:
     has_curated = has_curated and may_ask(message.author or session.owner, session)
     if message.parent_id is None or session.head is None or not has_curated:
         return []
-    memories = [CuratedMemory(own_documents(session))]
+    memories = [CuratedMemory(own_documents(session))] if reads_written(session) else []
     # None for a former member, who is told nothing more of it.
     if (space := shared_space(session)) is not None:
         memories.append(CuratedMemory(MemoryDocument.objects.filter(space=space), space))

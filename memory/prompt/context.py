@@ -9,7 +9,7 @@ from chat import extensions
 from chat.extensions import ContextFile, ContextFiles, ContextItem
 from chat.models import ChatSession
 from memory.policy import switches
-from memory.policy.access import own_space, shared_space, switches_of
+from memory.policy.access import own_space, reads_written, shared_space, switches_of
 from memory.policy.addresses import address_in
 from memory.policy.paths import AGENTS, CURATED, CURATED_ALTERNATIVE, SUB_SESSION_FILES, WORKSPACE_FILES, recent_path
 from memory.policy.suggested import usable_files
@@ -33,9 +33,9 @@ FILE_MIN_CHARS = 500
 
 def context_items(session: ChatSession) -> list[ContextItem]:
     """Return the pieces of the own space's files that a prompt of `session` holds, in order, and those of the shared
-    space that a private session is in."""
+    space that a private session is in, as far as it reads them."""
     on = switches_of(session)
-    found = file_items(own_space(session), on, session)
+    found = file_items(own_space(session), on, session) if reads_written(session) else []
     space = shared_space(session)
     return found if space is None else found + space_items(space, on)
 

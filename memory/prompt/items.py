@@ -18,6 +18,10 @@ FILE, CURATED, RECALLED, TEXT = "file", "curated", "recalled", "text"
 RECENT = "recent"
 # Kinds: the instructions and the curated memory of the shared space that a private conversation is in.
 SPACE_FILE, SPACE_CURATED = "space_file", "space_curated"
+# Kinds: a document of a library that the person added to the message, passages of one that is too long for that, and
+# one that may not be read any more.
+DOCUMENT, DOCUMENT_PART, DOCUMENT_LOST = "document", "document_part", "document_lost"
+OF_DOCUMENTS = (DOCUMENT, DOCUMENT_PART, DOCUMENT_LOST)
 # Characters of a space's name in a prompt.
 NAME_MAX_CHARS = 80
 # Kinds: lines that were added to the curated memory and removed from it since the model was sent it.

@@ -12,7 +12,7 @@ from django.template.loader import get_template
 
 from chat import extensions
 from chat.extensions import ContextItem
-from chat.models import ChatSession, Message
+from chat.models import ChatSession, MemoryChoice, Message
 from memory.files.recent_changes import import_recent_changes
 from memory.index.embeddings.failures import EmbeddingError
 from memory.models import MemoryDocument
@@ -99,6 +99,8 @@ def is_file_of_space(item: ContextItem) -> bool:
 
 def guidelines_section(session: ChatSession, _: Sequence[ContextItem]) -> str:
     """Return the prompt section on when to search and save; "" when `session` may not search."""
+    if session.memory == MemoryChoice.NONE and not session.is_temporary:
+        return get_template("without_memory.txt", using="prompts").render().strip()
     offered = {tool.name for tool in extensions.tools_for(session)}
     if "memory_search" not in offered:
         return ""
@@ -107,13 +109,14 @@ def guidelines_section(session: ChatSession, _: Sequence[ContextItem]) -> str:
         context["shared_with"] = items.name_in_prompt(own_space(session).name)
     elif (space := shared_space(session)) is not None:
         context["beside"] = items.name_in_prompt(space.name)
+        context["alone"] = session.memory == MemoryChoice.SPACE
     return get_template("recall.txt", using="prompts").render(context)
 
 
 def prompt_condition(session: ChatSession) -> str:
     """Return a key of all else that the prompt sections and tools depend on: the switches, the agent's tools, whether
-    there are files to search, and which shared memory is read: a conversation that is shared or moved, or whose owner
-    leaves the space, gets another prompt."""
+    there are files to search, which memory was chosen, and which shared memory is read: a conversation that is shared
+    or moved, or whose owner leaves the space, gets another prompt."""
     if is_shared(session):
         shared = [f"shared:{session.space_id}"]
     else:
@@ -127,6 +130,7 @@ def prompt_condition(session: ChatSession) -> str:
             # So that a conversation gets the tools with the first file.
             *(["library"] if may_search_libraries(session) else []),
             *shared,
+            *([f"memory:{session.memory}"] if session.memory != MemoryChoice.ALL else []),
         ]
     )
 
@@ -179,7 +183,7 @@ def find_passages(
         item = piece_of(passage, document)
         if document is not None and (space := named.get(document.space_id)) is not None:
             item["whose"] = items.name_in_prompt(space.name)
-            if len(spaces) > 1:
+            if not is_shared(session):
                 item["path"] = address_in(space, item["path"])
         recalled.append(item)
     while len(recalled_text(recalled)) > RECALLED_MAX_CHARS:

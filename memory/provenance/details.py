@@ -8,12 +8,16 @@ from django.utils.translation import gettext as _
 from chat.context import per_message
 from chat.extensions import ContextItem, Detail
 from chat.models import ChatSession, Message
-from memory.policy.access import spaces_of
+from memory.library.search import page_address
+from memory.policy.access import possible_spaces_of
 from memory.policy.addresses import documents_at, located
+from memory.prompt.added_documents import document_id
 from memory.prompt.context import by_document
 from memory.prompt.items import (
     ADDED,
+    DOCUMENT_LOST,
     NAME,
+    OF_DOCUMENTS,
     RECALLED,
     REMOVED,
     SPACE_ADDED,
@@ -27,7 +31,7 @@ def details(session: ChatSession, message: Message) -> list[Detail]:
     """Return the documents in the system prompt of `session`, and the passages recalled for `message`."""
     parts = list(by_document(session.context.get(NAME, [])))
     parts += [(item, shown(item)) for item in per_message.items_of(message.meta, NAME)]
-    found = documents_at(spaces_of(session), {item["path"] for item, _ in parts})
+    found = documents_at(possible_spaces_of(session), {item["path"] for item, _ in parts})
     ids = {address: documents[0].pk for address, documents in found.items()}
     return [Detail(title_of(item), text, address_of(item, ids)) for item, text in parts]
 
@@ -36,6 +40,8 @@ def title_of(item: ContextItem) -> str:
     """Return the title of a piece: its path, and the lines of a passage, or what changed in a document."""
     if is_of_conversation(item):
         return _("Earlier in this conversation")
+    if item["kind"] in OF_DOCUMENTS:
+        return item.get("heading", "") or _("A document that may not be read any more")
     path = located(item["path"])[1]
     if "whose" in item:
         path = f"{item['whose']}: {path}"
@@ -51,4 +57,6 @@ def address_of(item: ContextItem, ids: Mapping[str, int]) -> str:
     """Return the URL of the document of a piece, whose id `ids` has by its path, or of its conversation; "" without."""
     if is_of_conversation(item):
         return item["path"]
+    if item["kind"] in OF_DOCUMENTS:
+        return page_address(document_id(item["path"]), 0) if item["kind"] != DOCUMENT_LOST else ""
     return reverse("memory_document", args=[ids[item["path"]]]) if item["path"] in ids else ""

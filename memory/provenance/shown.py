@@ -19,7 +19,7 @@ from memory.library.search import page_address
 from memory.models import LibraryFile, LineFeedback, MemoryChunk, MemoryDocument, MemoryRevision, TranscriptChunk
 from memory.notes.coverage import DAILY_LOG_PATH
 from memory.overview.entries import entries_of
-from memory.policy.access import readable_transcripts, spaces_of
+from memory.policy.access import possible_spaces_of, readable_transcripts
 from memory.policy.addresses import documents_at, located
 from memory.policy.paths import CURATED, recent_path
 from memory.policy.same_words import MARKS
@@ -55,7 +55,7 @@ class ShownMemory:
 
 def shown_memories(used: Iterable[UsedMemory], session: ChatSession, user: User) -> list[ShownMemory]:
     """Return the memories `used` for an answer in `session`, which belongs to `user`, with their places."""
-    spaces = spaces_of(session)
+    spaces = possible_spaces_of(session)
     shown = [ShownMemory(each, readable(each.text)) for each in used]
     documents = documents_at(spaces, {each.memory.path for each in shown})
     _find_files([each for each in shown if each.memory.file_id], user)

@@ -16,13 +16,16 @@ from django.utils.translation import gettext, ngettext
 from chat.extensions import ContextItem, FinishedAnswer, FinishedCall
 from memory.policy.same_words import words_of
 from memory.policy.tombstones import BLANK
-from memory.prompt.items import ADDED, CURATED, RECALLED, SPACE_ADDED, SPACE_CURATED, shown
+from memory.prompt.items import ADDED, CURATED, DOCUMENT, OF_DOCUMENTS, RECALLED, SPACE_ADDED, SPACE_CURATED, shown
 from memory.text.terms import terms_of
 
 SAVE_TOOL, SEARCH_TOOL, GET_TOOL = "save_memory", "memory_search", "memory_get"
 FILE_SEARCH_TOOL, FILE_GET_TOOL = "documents_search", "documents_get"
-# How a piece came to the model: with the message, by a search, in the prompt, by reading a file.
-RECALL, SEARCH, PROMPT, READ = "recall", "search", "prompt", "read"
+# How a piece came to the model: with the message, by a search, in the prompt, by reading a file,
+# or because the person added its document to the message.
+RECALL, SEARCH, PROMPT, READ, ATTACHED = "recall", "search", "prompt", "read", "attached"
+# What the receipt of an answer shows of a document that the person added to the message.
+ATTACHED_MAX_CHARS = 1_000
 # An answer says something of a line when it and the question have at least this share of the line's terms, and the
 # answer has one of them that the question has not.
 SAID_MIN_SHARE = 0.5
@@ -113,11 +116,27 @@ def saved_in(answer: FinishedAnswer) -> list[int]:
 
 def _recalled(answer: FinishedAnswer) -> Iterator[UsedMemory]:
     yield from (_of_item(item, answer) for item in answer.message_items if item["kind"] == RECALLED)
+    yield from (_of_document(item, answer) for item in answer.message_items if item["kind"] in OF_DOCUMENTS)
 
 
 def _of_item(item: ContextItem, answer: FinishedAnswer) -> UsedMemory:
     found_by, title = tuple(item.get("found_by", ())), item.get("heading", "")
     return UsedMemory(item["path"], shown(item), RECALL, answer.question, found_by, item.get("score"), title)
+
+
+def _of_document(item: ContextItem, answer: FinishedAnswer) -> UsedMemory:
+    """Return a document that the person added to the message, or a passage of it."""
+    first, last = item["lines"] or (0, 0)
+    return UsedMemory(
+        path=item["path"],
+        text=shown(item)[:ATTACHED_MAX_CHARS],
+        how=ATTACHED,
+        question=answer.question,
+        title=item.get("heading", ""),
+        file_id=int(item["path"].removeprefix("/d/")),
+        lines=(first, last),
+        is_whole=item["kind"] == DOCUMENT,
+    )
 
 
 def _searched(answer: FinishedAnswer) -> Iterator[UsedMemory]:

@@ -15,7 +15,7 @@ from chat.models import ChatSession
 from memory.documents import write
 from memory.documents.diff import Hunk, diff
 from memory.models import MemoryDocument, SkillApproval
-from memory.policy.access import is_shared
+from memory.policy.access import is_shared, may_read
 from memory.policy.reading import once
 from memory.skills.catalogue import Skill, by_name, find_skill, skills_in, skills_of_session
 from oneclaw.models import Space, User
@@ -89,8 +89,8 @@ def usable_skills(session: ChatSession) -> list[Skill]:
         found = with_states(session.owner, skills)
         return sorted((each.skill for each in found if each.is_used), key=lambda skill: skill.folder)
 
-    key = "usable skills", session.owner_id, session.space_id, is_shared(session)
-    return once(key, read) if not session.is_temporary else []
+    key = "usable skills", session.owner_id, session.space_id, is_shared(session), session.memory
+    return once(key, read) if may_read(session) else []
 
 
 def approved_for_all(skills: Iterable[Skill]) -> list[Skill]:

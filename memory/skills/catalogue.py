@@ -10,9 +10,9 @@ from django.conf import settings
 from django.db.models import Case, F, TextField, Value, When
 from django.db.models.functions import Length
 
-from chat.models import ChatSession
+from chat.models import ChatSession, MemoryChoice
 from memory.models import MemoryDocument, content_hash
-from memory.policy.access import is_shared, own_space, persons_space
+from memory.policy.access import is_shared, may_read, own_space, persons_space, reads_own
 from memory.policy.paths import SKILL_FILE, SKILLS
 from memory.policy.reading import once
 from memory.skills.limits import SKILL_MAX_BYTES, SKILL_MAX_FILES, SKILLS_MAX_COUNT
@@ -127,20 +127,21 @@ def skills_of_person(user: User) -> list[Skill]:
 
 
 def skills_of_session(session: ChatSession) -> list[Skill]:
-    """Return the skills that `session` may use, if they are approved, in the order of precedence; none in a temporary
-    one, which reads no memory.
+    """Return the skills that `session` may use, if they are approved, in the order of precedence; none in one that
+    reads no memory.
 
     An agent with its own memory has the skills of its person: a skill knows nothing of them. A session that is shared
     with a space has the skills of that space alone.
     """
-    if session.is_temporary:
+    if not may_read(session):
         return []
-    return once(("skills", session.owner_id, session.space_id, is_shared(session)), lambda: _of_session(session))
+    key = ("skills", session.owner_id, session.space_id, is_shared(session), session.memory)
+    return once(key, lambda: _of_session(session))
 
 
 def may_have_skills(session: ChatSession) -> bool:
     """Return whether `session` may have a skill; without a statement when the person's space is read already."""
-    if session.is_temporary:
+    if not may_read(session):
         return False
     if is_shared(session):
         return session.space_id is not None
@@ -195,8 +196,8 @@ def _of_session(session: ChatSession) -> list[Skill]:
         return []
     if is_shared(session):
         return skills_in([own_space(session)])
-    spaces = [persons_space(session.owner)]
-    if session.space_id is not None:
+    spaces = [persons_space(session.owner)] if reads_own(session) else []
+    if session.space_id is not None and session.memory != MemoryChoice.OWN:
         # Former members may not read the space.
         shared = Space.objects.visible_to(session.owner).filter(pk=session.space_id)
         spaces += shared.exclude(kind__in=Space.PRIVATE)

@@ -14,7 +14,7 @@ from chat.turns.tools import parameter_missing
 from memory.index import transcripts
 from memory.models import MemoryDocument
 from memory.notes.coverage import DAILY_LOG_PATH
-from memory.policy.access import find_document, may_ask, may_search, sources_of, spaces_of
+from memory.policy.access import find_document, is_shared, may_ask, may_search, sources_of, spaces_of
 from memory.policy.addresses import address_in
 from memory.policy.paths import CURATED
 from memory.prompt.items import name_in_prompt
@@ -48,7 +48,7 @@ def memory_search(call: ToolCall) -> ToolResult:
         min_score=call.input.get("min_score"),
         today=call.user.day(),
     )
-    by_passage = in_shared_spaces(passages, spaces)
+    by_passage = in_shared_spaces(passages, spaces, is_alone=is_shared(call.session))
     found = [
         call.with_mark("m", number, result_of(passage, by_passage.get(passage)))
         for number, passage in enumerate(passages, 1)
@@ -70,8 +70,11 @@ class SharedSource:
     memory: str
 
 
-def in_shared_spaces(passages: Sequence[Passage], spaces: Sequence[Space]) -> dict[Passage, SharedSource]:
-    """Return where those of `passages` that are of a shared one of `spaces`."""
+def in_shared_spaces(
+    passages: Sequence[Passage], spaces: Sequence[Space], *, is_alone: bool = False
+) -> dict[Passage, SharedSource]:
+    """Return where those of `passages` are that are of a shared one of `spaces`; `is_alone`: no conversation that reads
+    it can read another memory."""
     shared = {space.pk: space for space in spaces if not space.is_private}
     if not shared:
         return {}
@@ -84,7 +87,7 @@ def in_shared_spaces(passages: Sequence[Passage], spaces: Sequence[Space]) -> di
         space = shared.get((by_document.get(each.document_id) if each.document_id else by_path.get(each.path)) or 0)
         if space is not None:
             # In a shared conversation there is no other memory to tell it from.
-            path = address_in(space, each.path) if each.document_id and len(spaces) > 1 else each.path
+            path = address_in(space, each.path) if each.document_id and not is_alone else each.path
             found[each] = SharedSource(path, name_in_prompt(space.name))
     return found
 
@@ -178,7 +181,10 @@ def memory_get(call: ToolCall) -> ToolResult:
 def lookup_hint(session: ChatSession) -> str:
     """Return how the model finds messages of `session` that a summary has replaced; "" when it may not."""
     tools = {SEARCH.name, GET.name} - set(session.agent.tools_off)
-    if len(tools) < 2 or not sources_of(session).reads_transcripts or not transcripts.is_kept(session):
+    sources = sources_of(session)
+    # In a private one, its own messages are its owner's; in a shared one, its space's.
+    finds_own = sources.shared_transcripts if is_shared(session) else sources.transcripts_of is not None
+    if len(tools) < 2 or not finds_own or not transcripts.is_kept(session):
         return ""
     return (
         f"What was said in them is found word for word by {SEARCH.name} (the results with the path "

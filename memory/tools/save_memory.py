@@ -10,7 +10,7 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import Tool, ToolCall, ToolError, ToolResult
-from chat.models import ChatSession
+from chat.models import ChatSession, MemoryChoice
 from chat.turns.tools import is_lock_timeout, parameter_missing
 from memory.documents import write
 from memory.documents.calls import operation_key
@@ -181,7 +181,7 @@ def may_save(session: ChatSession) -> bool:
     """Return whether `session` may save to memory."""
     if session.mode != ChatSession.Mode.AGENT or (is_shared(session) and own_space(session).archived_at is not None):
         return False
-    return Switch.SAVED in switches_of(session)
+    return session.memory != MemoryChoice.NONE and Switch.SAVED in switches_of(session)
 
 
 SAVE = Tool(

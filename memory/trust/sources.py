@@ -97,6 +97,8 @@ def _of_items(found: list[Any]) -> Iterator[SourceText]:
     for item in found:
         if item["kind"] == items.FILE or is_of_skill(item):
             yield SourceText(Kind.WORKSPACE, item["path"], items.shown(item))
+        elif item["kind"] in items.OF_DOCUMENTS:
+            yield SourceText(Kind.ATTACHMENT, item.get("heading", ""), items.shown(item))
         elif item["kind"] in (items.RECENT, items.RECALLED, *items.OF_SPACE):
             yield from _of_memory(item["path"], items.shown(item), item.get("heading", ""))
 

@@ -45,3 +45,5 @@ LIBRARY_TEXT = environment.whole("ONECLAW_LIBRARY_TEXT", 4_000_000, 10_000, 20_0
 # characters up to which a file is returned whole instead of passages of it.
 LIBRARY_FLOOR = environment.number("ONECLAW_LIBRARY_FLOOR", 0.42, 0, 1)
 LIBRARY_WHOLE = environment.whole("ONECLAW_LIBRARY_WHOLE", 6_000, 0, 18_000)
+# Tokens of the documents that a person adds to a message; of longer ones, the best passages are sent.
+LIBRARY_ATTACHED = environment.whole("ONECLAW_LIBRARY_ATTACHED", 40_000, 1_000, 500_000)

@@ -336,6 +336,13 @@ const editing = new Editing(find(document, "#editing", HTMLTemplateElement), lis
   },
 });
 
+// A document was chosen in its dialog.
+document.body.addEventListener("attach", (event) => {
+  attachments.put([/** @type {CustomEvent} */ (event).detail]);
+  find(document, "#details", HTMLDialogElement).close();
+  composer.focus();
+});
+
 watchActions(main, find(document, "#details", HTMLDialogElement), {
   edit: (article) => editing.open(article),
   again: (message) => tryAgain("retry", message),

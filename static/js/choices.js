@@ -1,5 +1,5 @@
-// The fields for agent, space, model and effort: agent and space can be chosen until the first message, the others at
-// any time.
+// The fields for agent, space, memory, model and effort: agent and space can be chosen until the first message, the
+// others at any time.
 
 import { find } from "./dom.js";
 import { words } from "./words.js";
@@ -19,6 +19,7 @@ export class Choices {
   #space;
   /** @type {HTMLAnchorElement | null} */
   #spaceMark;
+  #main;
   #mark;
   // All models by name; the default of the chosen agent is listed only as such.
   /** @type {HTMLOptionElement[]} */
@@ -26,6 +27,7 @@ export class Choices {
 
   /** @param {HTMLElement} main */
   constructor(main) {
+    this.#main = main;
     this.#agentChoice = main.querySelector("[data-agent-choice]");
     this.#agent = main.querySelector("[data-agent-choice] select");
     this.#model = main.querySelector("[data-model-choice] select");
@@ -52,11 +54,25 @@ export class Choices {
 
   // Those that may change after the first message.
   get later() {
-    return { model: this.#model?.value, effort: this.#effort?.value };
+    return { model: this.#model?.value, effort: this.#effort?.value, memory: this.#memory };
   }
 
-  /** @param {{ agent?: string, space?: string, model?: string, effort?: string }} value */
-  choose({ agent, space, model, effort }) {
+  // Which memory is read, once it was chosen on this page: another page may have changed it since.
+  get #memory() {
+    const chosen = this.#reads?.selectedOptions[0];
+    if (!chosen || chosen.defaultSelected) return undefined;
+    for (const option of this.#reads?.options ?? []) option.defaultSelected = false;
+    return chosen.value;
+  }
+
+  // Another one after each choice of a space.
+  get #reads() {
+    return /** @type {HTMLSelectElement | null} */ (this.#main.querySelector("#reads"));
+  }
+
+  /** @param {{ agent?: string, space?: string, model?: string, effort?: string, memory?: string }} value */
+  choose({ agent, space, model, effort, memory }) {
+    select(this.#reads, memory);
     select(this.#space, space);
     select(this.#agent, agent);
     select(this.#model, model);

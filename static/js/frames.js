@@ -9,14 +9,14 @@
  *
  * From the browser.
  * @typedef {{ session: string | null, last_seq: number, person?: string }} OpenFields
- * @typedef {{ client_id: string, session: string, text: string, files?: string[], mode?: string, agent?: string, space?: string, model?: string, effort?: string }} SendFields
- * @typedef {{ client_id: string, session: string, text: string, message: string, model?: string, effort?: string }} EditFields
+ * @typedef {{ client_id: string, session: string, text: string, files?: string[], mode?: string, agent?: string, space?: string, model?: string, effort?: string, memory?: string }} SendFields
+ * @typedef {{ client_id: string, session: string, text: string, message: string, model?: string, effort?: string, memory?: string }} EditFields
  * @typedef {{ type: "open" } & OpenFields} OpenFrame
  * @typedef {{ type: "send" } & SendFields} SendFrame
  * @typedef {{ type: "edit" } & EditFields} EditFrame
  * @typedef {{ type: "stop", message: string | null }} StopFrame
  * @typedef {{ type: "show", message: string }} ShowFrame
- * @typedef {{ type: "retry" | "continue", message: string, model?: string, effort?: string }} AgainFrame
+ * @typedef {{ type: "retry" | "continue", message: string, model?: string, effort?: string, memory?: string }} AgainFrame
  * @typedef {{ type: "take_back", client_id: string }} TakeBackFrame
  * @typedef {{ type: "writing" }} WritingFrame
  * @typedef {{ type: "ping" }} PingFrame

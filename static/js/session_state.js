@@ -265,15 +265,15 @@ function say({ state, shown, act }, frame) {
 }
 
 /**
- * Send a message, new or edited, with the mode, agent, space, model and effort that were chosen for it at first.
+ * Send a message, new or edited, with the mode, agent, space, model, effort and memory that were chosen for it at first.
  * @param {Step} step
  * @param {Message} message
  */
-function sayMessage(step, { client_id, text, files = [], edits, mode, agent, space, model, effort }) {
+function sayMessage(step, { client_id, text, files = [], edits, mode, agent, space, model, effort, memory }) {
   const { session } = step.state;
-  if (edits) return say(step, { type: "edit", client_id, session, text, message: edits, model, effort });
+  if (edits) return say(step, { type: "edit", client_id, session, text, message: edits, model, effort, memory });
   const ids = files.map(({ id }) => id);
-  return say(step, { type: "send", client_id, session, text, mode, agent, space, model, effort, files: ids });
+  return say(step, { type: "send", client_id, session, text, mode, agent, space, model, effort, memory, files: ids });
 }
 
 /**

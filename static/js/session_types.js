@@ -4,7 +4,7 @@
 
 /**
  * A message as this browser keeps it until the server has acknowledged it. `edits` is the message that it says anew.
- * @typedef {{ client_id: string, session: string, text: string, files?: AttachedFile[], edits?: string, mode?: string, agent?: string, space?: string, model?: string, effort?: string }} Message
+ * @typedef {{ client_id: string, session: string, text: string, files?: AttachedFile[], edits?: string, mode?: string, agent?: string, space?: string, model?: string, effort?: string, memory?: string }} Message
  *
  * A message that is not acknowledged: sent (or to be sent as soon as the server can be reached), queued until an answer
  * ends or those before it are acknowledged, or refused by the server with a sentence.

@@ -23,7 +23,8 @@ GET = {
     PERSONS: """usage send_archive import_account delete_account make_key settings chat search sessions commands
         prompts agents
         new_agent schedules schedule_news new_task spaces new_space make_link_code channels conversations
-        export_many import news shared_links memory memory_search memory_past memory_lab memory_files library
+        export_many import news shared_links memory_choice memory memory_search memory_past memory_lab memory_files
+        library
         memory_switches memory_looks memory_skills memory_new_skill memory_import_skills memory_instructions
         memory_export memory_import memory_inbox memory_propose memory_forget""",
     STAFF: """groups group team team_people team_person offboard invitations team_keeping team_usage team_usage_csv
@@ -44,7 +45,7 @@ GET = {
         message_context_json memory_topic message_memories memory_skill memory_edit_skill memory_delete_skill
         memory_entry_propose stop_sub_session scim/v2/ServiceProviderConfig scim/v2/Schemas scim/v2/ResourceTypes
         scim/v2/Users scim/v2/Groups scim/v2/Users/<int:row_id> scim/v2/Groups/<int:row_id> api/v1/ api/sessions""",
-    ALIKE: "memory_walk",
+    ALIKE: "memory_walk chosen_documents",
 }
 # Who must not get further than to what is not there. What those who may do is the subject of other tests.
 POST = {
@@ -73,7 +74,7 @@ POST = {
         scim/v2/Groups/<int:row_id> api/v1/""",
     # They begin a conversation under a new id, or change own rows alone.
     ALIKE: """post_frame send read unshare remove_attachment revoke_key unlink revoke memory_lab_drop
-        memory_walk_close""",
+        memory_walk_close chosen_documents""",
 }
 API = {
     PERSONS: """me usage models agents session_list send space_list make_space link_list copy_link document_list

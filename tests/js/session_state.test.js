@@ -74,7 +74,7 @@ test("a transition leaves the state before it as it was", () => {
 test("a message is kept, said, and confirmed when it is acknowledged", () => {
   const story = Story.ready();
   const files = [{ id: "f", name: "cat.png", size: 1, kind: "image" }];
-  const effects = story.does(send("a", { files, mode: "chat", model: "great", effort: "low" }));
+  const effects = story.does(send("a", { files, mode: "chat", model: "great", effort: "low", memory: "own" }));
   assert.deepEqual(names(effects), ["keep", "scrollToEnd", "say"]);
   assert.deepEqual(effects.at(-1).frame, {
     type: "send",
@@ -86,6 +86,7 @@ test("a message is kept, said, and confirmed when it is acknowledged", () => {
     space: undefined,
     model: "great",
     effort: "low",
+    memory: "own",
     files: ["f"],
   });
   assert.deepEqual(story.stages, ["a said"]);
@@ -364,7 +365,7 @@ test("an error of an answer is announced, and its own sentence shows it", () => 
 });
 
 test("a message is said anew in place of the old one, not while an answer runs", () => {
-  const edit = { type: "edit", message: message("a", { edits: "3", model: "great", effort: "max" }) };
+  const edit = { type: "edit", message: message("a", { edits: "3", model: "great", effort: "max", memory: "none" }) };
   const running = Story.ready({ isRunning: true });
   assert.deepEqual(names(running.does(edit)), ["tell running"]);
   assert.deepEqual(running.stages, []);
@@ -379,6 +380,7 @@ test("a message is said anew in place of the old one, not while an answer runs",
     message: "3",
     model: "great",
     effort: "max",
+    memory: "none",
   });
   // A refused one shows again what it was to replace, unless that very text is stored.
   assert.ok(names(story.does(refused("a", "conflict"))).every((name) => name !== "takeStored"));

@@ -69,6 +69,7 @@ def add(
         files=[str(each) for each in files],
         model=choice.model,
         effort=choice.effort,
+        memory=choice.memory,
     )
     notify(session.pk)
     return made
@@ -149,11 +150,13 @@ def offer_left() -> None:
 
 
 def choice_of(row: QueuedMessage) -> Choice:
-    """Return the model and effort that the author chose; those of the conversation when they are not offered now."""
-    choice = Choice(None, row.model, row.effort)
+    """Return the model, effort and memory that the author chose; those of the conversation when they are not offered
+    now."""
+    choice = Choice(None, row.model, row.effort, memory=row.memory)
     try:
         model_choice.checked_model(choice)
         model_choice.checked_effort(choice)
+        model_choice.checked_memory(choice, space_id=None, is_shared=True)
     except NotOfferedError:
         return NO_CHOICE
     return choice

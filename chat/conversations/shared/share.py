@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from chat.conversations import lifecycle, transcript
 from chat.conversations.shared import people
 from chat.conversations.shared.marks import MEMBER
-from chat.models import Agent, Attachment, ChatSession, Message, Schedule, default_agent
+from chat.models import Agent, Attachment, ChatSession, MemoryChoice, Message, Schedule, default_agent
 from chat.signals import session_shared
 from oneclaw import pubsub
 from oneclaw.audit.record import record
@@ -110,9 +110,12 @@ def share(user: User, session: ChatSession, space: Space) -> ChatSession:
     before = people.ids_of(locked)
     locked.space, locked.shared_at, locked.shared_seq = space, clock.read_database_time(), locked.last_seq
     locked.thinking_after_seq = locked.last_seq
+    if locked.memory == MemoryChoice.OWN:
+        # Nothing of a person is read there; without any memory it stays without.
+        locked.memory = MemoryChoice.ALL
     if not answers_for_others(locked.agent):
         locked.agent = default_agent()
-    locked.save(update_fields=["space", "shared_at", "shared_seq", "thinking_after_seq", "agent"])
+    locked.save(update_fields=["space", "shared_at", "shared_seq", "thinking_after_seq", "agent", "memory"])
     leave_rounds(locked)
     written_by_members(locked).filter(meta__by=MEMBER).update(meta=WithoutBy("meta"))
     notify(locked, before)

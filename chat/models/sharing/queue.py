@@ -20,6 +20,8 @@ class QueuedMessage(models.Model):
     # The model and the effort that the author chose for it; None keeps those of the conversation.
     model = models.CharField(max_length=100, null=True, blank=True)
     effort = models.CharField(max_length=100, null=True, blank=True)
+    # Likewise which memory the conversation reads from then on.
+    memory = models.CharField(max_length=100, null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -39,6 +39,8 @@ class Said:
     error: Reason | None = None
     # Whether its owner found the answer good, and why; None: not rated.
     rating: tuple[bool, str] | None = None
+    # Whether it was said without memory.
+    apart: bool = False
 
     @property
     def text(self) -> str:
@@ -66,6 +68,7 @@ class Conversation:
     # The name of the agent.
     agent: str = ""
     mode: str = "agent"
+    memory: str = "all"
     # Pictures and files that were left out.
     left_out: int = 0
 

@@ -34,6 +34,8 @@ ROLES = {"user", "assistant", "tool", "notice"}
 # A status of its own has only what is finished; what ran when it was exported ended there.
 STATUSES = {"complete": "complete", "stopped": "stopped", "interrupted": "interrupted", "failed": "failed"}
 MODES = {"agent": "agent", "chat": "chat", "temporary": "chat"}
+# Outside of a space, nothing is left of the choice to read only its memory.
+MEMORIES = {"own": "own", "space": "none", "none": "none"}
 # What the model's server accepts as id and name of a tool call.
 TOOL_ID, TOOL_NAME = re.compile(r"[\w-]{1,100}", re.ASCII), re.compile(r"[\w-]{1,64}", re.ASCII)
 MAX_LINES = 100
@@ -96,6 +98,7 @@ def conversation(value: Mapping[str, Any], file_block: FileBlock = no_file) -> C
         folder=words(value.get("folder"), 60),
         agent=words(value.get("agent"), 80),
         mode=MODES.get(words(value.get("mode")), "agent"),
+        memory=MEMORIES.get(words(value.get("memory")), "all"),
         left_out=left_out,
     )
 
@@ -141,6 +144,7 @@ def message(value: Mapping[str, Any], parent: int | None, file_block: FileBlock 
         error_code=words(error.get("code"), 40),
         error=reason_of(error.get("reason")) or verbatim(words(error.get("text"), 500)),
         rating=rating_of(mapping(value.get("rating"))) if role == "assistant" else None,
+        apart=value.get("apart") is True,
     )
     return said, left_out
 

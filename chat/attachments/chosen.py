@@ -1,0 +1,84 @@
+"""What a person chose from an app instead of a file: an attachment that names it, and holds nothing of its text.
+
+It is listed, sent again and deleted like any other attachment. Its text is sent by the app (MessageContext), which
+checks at every turn who may read it.
+"""
+
+import hashlib
+import uuid
+from typing import Any
+
+from django.utils.translation import gettext_lazy
+
+from chat import extensions
+from chat.attachments import store
+from chat.extensions import Pick, Picker, PickingScope
+from chat.models import Attachment, Message
+from oneclaw.models import User
+from oneclaw.text import UserFacingError
+
+# What a list of picks shows at most.
+PICKS_MAX_COUNT = 50
+
+
+class NoPickError(UserFacingError):
+    """What was picked is not there, or may not be picked here."""
+
+    wording = gettext_lazy("This document is not there any more. Choose another one.")
+
+
+def pickers() -> dict[str, Picker]:
+    """Return the pickers of the extensions, by name."""
+    return {each.name: each.picker for each in extensions.installed() if each.picker}
+
+
+def found(scope: PickingScope, words: list[str]) -> list[tuple[str, Pick]]:
+    """Return what may be picked there, each with the key that `choose` takes."""
+    picks = [
+        (f"{name}:{pick.key}", pick)
+        for name, picker in pickers().items()
+        for pick in picker.found(scope, words, PICKS_MAX_COUNT)
+    ]
+    return picks[:PICKS_MAX_COUNT]
+
+
+def choose(scope: PickingScope, key: str) -> Attachment:
+    """Store and return the attachment for what has this key. Raise NoPickError, and FileRefusedError when the person
+    has no room for it."""
+    app, _colon, own_key = key.partition(":")
+    picker = pickers().get(app)
+    pick = picker.pick(scope, own_key) if picker else None
+    if pick is None:
+        raise NoPickError
+    name = store.clean_name(pick.name)
+    data = f"{name}\n".encode()
+    return store.store_row(
+        Attachment(
+            pk=uuid.uuid4(),
+            owner=scope.user,
+            name=name,
+            kind=Attachment.Kind.TEXT,
+            media_type="text/plain",
+            size=len(data),
+            sha256=hashlib.sha256(data).hexdigest(),
+            source={"app": app, "key": pick.key, "size": pick.size},
+        ),
+        data,
+    )
+
+
+def address(user: User, file: Attachment) -> str:
+    """Return the URL of the page of what `file` names; "" when `user` may not see it."""
+    source: dict[str, Any] = file.source or {}
+    picker = pickers().get(source.get("app", ""))
+    return picker.address(user, source["key"]) if picker else ""
+
+
+def keys_in(message: Message, app: str) -> list[str]:
+    """Return the keys of what was chosen from `app` for `message`, in order. A query only when something was."""
+    ids = [uuid.UUID(block["id"]) for block in message.content if block["type"] == "attachment" and "chosen" in block]
+    if not ids:
+        return []
+    rows = Attachment.objects.filter(pk__in=ids, source__app=app).in_bulk()
+    sources: list[dict[str, Any]] = [rows[each].source or {} for each in ids if each in rows]
+    return [source["key"] for source in sources]

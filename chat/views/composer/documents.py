@@ -1,0 +1,45 @@
+"""The dialog for adding something that an app has to a message: fetch, call one thing, render."""
+
+import json
+import uuid
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
+
+from chat.attachments import chosen
+from chat.attachments.examine import FileRefusedError
+from chat.extensions import PickingScope
+from chat.models import ChatSession
+from chat.views.pages import number_in
+from oneclaw.people.requests import SignedInRequest
+
+
+@require_http_methods(["GET", "POST"])
+def chosen_documents(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
+    """Show the dialog, or with `words` what it lists (GET); or make what has this `key` an attachment for the next
+    message, of which the event `attach` tells the page (POST)."""
+    scope = scope_of(request, session_id)
+    fields = request.POST if request.method == "POST" else request.GET
+    if request.method == "GET" and "words" not in fields:
+        return render(request, "chat/_documents.html", {"session_id": session_id, "pickers": chosen.pickers().values()})
+    refusal = ""
+    if "key" in fields and request.method == "POST":
+        try:
+            file = chosen.choose(scope, fields["key"])
+        except (chosen.NoPickError, FileRefusedError) as error:
+            refusal = error.sentence
+        else:
+            about = {"id": str(file.pk), "name": file.name, "size": file.reference()["size"], "kind": file.kind}
+            return HttpResponse(status=204, headers={"HX-Trigger": json.dumps({"attach": about})})
+    words = fields.get("words", "").split()[:10]
+    context = {"picks": chosen.found(scope, words), "refusal": refusal, "pickers": chosen.pickers().values()}
+    return render(request, "chat/_picks.html", context)
+
+
+def scope_of(request: SignedInRequest, session_id: uuid.UUID) -> PickingScope:
+    """Return where the person picks: in a new conversation when they see none with this id."""
+    session = ChatSession.objects.visible_to(request.user).filter(pk=session_id).first()
+    fields = request.POST if request.method == "POST" else request.GET
+    space_id = number_in(fields, "space") if fields.get("space") else None
+    return PickingScope(request.user, session_id, session, space_id)

@@ -1,0 +1,151 @@
+"""Which memory a conversation reads is chosen: a model finds nothing of another one, and what was said without
+memory is never remembered."""
+
+import json
+
+import pytest
+
+from chat.conversations.model_choice import Choice
+from chat.conversations.shared import share
+from chat.models import ChatSession, Head
+from memory.documents.write import Append, Author, Source, apply
+from memory.index import conversations
+from memory.index.documents import index_document
+from memory.index.transcripts import transcript_messages
+from memory.models import Flush, MemoryDocument, MemoryRevision
+from memory.notes import flush
+from memory.skills.approval import approve
+from memory.skills.catalogue import find_skill
+from oneclaw.demo.scripted import answer, text, tool_use
+from oneclaw.models import Space
+from oneclaw.threads import in_database
+from tests.conversations import send, settle
+from tests.programs import Program
+from tests.talk import Talk
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+OWN, TEAMS = "heron-4711", "walrus-0815"
+PATHS = ("MEMORY.md", "AGENTS.md", "memory/2026-11-02.md", "notes.md")
+SKILL = "---\nname: {name}\ndescription: Keeps {word}.\n---\nWrite about {word}.\n"
+
+
+def remember(ada, kitchen):
+    """Store the words OWN everywhere in Ada's memory, and TEAMS everywhere in the kitchen's."""
+    own, by_ada = Space.objects.own_of(ada), Author(Source.PAGE, ada)
+    for space, word, name in ((own, OWN, "diary"), (kitchen, TEAMS, "menu")):
+        for path in (*PATHS, *(["USER.md", "Recent Conversations.md"] if space == own else [])):
+            apply(space, path, Append(f"- The code of the safe is {word}.\n"), by_ada)
+        apply(space, f"skills/{name}/SKILL.md", Append(SKILL.format(name=name, word=word)), by_ada)
+        skill = find_skill(ada, "own" if space == own else str(space.pk), name)
+        approve(ada, skill, skill.digest)
+    for document in MemoryDocument.objects.all():
+        index_document(document.pk)
+    return own
+
+
+def said_before(ada, kitchen, word, *, is_shared):
+    """A conversation in which `word` was said, with an index."""
+    session = settle(send(ada, f"The code of the safe is {word}.")).session
+    if is_shared:
+        session = share.share(ada, session, kitchen)
+    conversations.run(conversations.request(session))
+    return session
+
+
+async def tried(talk, scripted, own, kitchen, said):
+    """Let the model try every way into both memories; return all that it was sent, without what it wrote itself."""
+    reads = [
+        *((f"{place}{path}") for place in ("", f"spaces/{kitchen.pk}/", f"spaces/{own.pk}/") for path in PATHS),
+        "USER.md",
+        "Recent Conversations.md",
+        *(f"/c/{session.pk}" for session in said),
+    ]
+    tries = [
+        ("memory_search", {"query": "the code of the safe", "min_score": 0, "max_results": 60}),
+        *(("memory_get", {"path": path}) for path in reads),
+        *(("skill_read", {"name": name}) for name in ("diary", "menu")),
+        ("sessions_list", {}),
+        *(("sessions_history", {"session": str(session.pk)}) for session in said),
+    ]
+    calls = [tool_use(name, arguments) for name, arguments in tries]
+    scripted.script(*(answer(*calls[at : at + 12]) for at in range(0, len(calls), 12)), answer(text("Tried.")))
+    first = len(scripted.messages)
+    await talk.say("Use $diary and $menu, and read the code of the safe.")
+    return "\n".join(json.dumps(request.body) for request in scripted.messages[first:])
+
+
+async def test_a_model_finds_only_the_chosen_memory_however_it_tries(ada, kitchen, private, scripted):
+    own = await in_database(remember, ada, kitchen)
+    said = [
+        await in_database(lambda word=word, is_shared=is_shared: said_before(ada, kitchen, word, is_shared=is_shared))
+        for word, is_shared in ((OWN, False), (TEAMS, True))
+    ]
+    for memory, found, hidden in (("own", [OWN], [TEAMS]), ("space", [TEAMS], [OWN]), ("none", [], [OWN, TEAMS])):
+        session = await in_database(
+            lambda memory=memory: ChatSession.objects.create(
+                key=f"private {memory}", owner=ada, agent=private.agent, space=kitchen, memory=memory
+            )
+        )
+        talk = Talk(ada, scripted)
+        talk.session_id = session.pk
+        sent = await tried(talk, scripted, own, kitchen, said)
+        assert [word for word in (OWN, TEAMS) if word in sent] == found, memory
+        assert not [word for word in hidden if word in sent], memory
+
+
+async def test_the_head_changes_with_the_choice_alone_and_without_memory_nothing_is_kept(
+    ada, kitchen, private, scripted
+):
+    own = await in_database(remember, ada, kitchen)
+    talk = Talk(ada, scripted)
+    talk.session_id = private.pk
+    scripted.script(*(answer(text("Yes.")) for _ in range(2)))
+    await talk.say("One: the plums are ripe.")
+    first = talk.sent["system"]
+    await talk.say("Two.")
+    assert talk.sent["system"][0]["text"] == first[0]["text"]
+    scripted.script(
+        answer(tool_use("save_memory", {"content": "Ada has a secret plan."})),
+        answer(text("I cannot.")),
+    )
+    await talk.say("Three: I have a secret plan. Remember it.", choice=Choice(memory="none"))
+    assert "turned memory off" in talk.sent["system"][0]["text"]
+    assert not {"save_memory", "memory_search"} & {tool["name"] for tool in talk.sent.get("tools", [])}
+    assert await in_database(Head.objects.filter(session=private).count) == 2
+    # What was said before is noted; what was said without memory never is, also after it is chosen again.
+    scripted.script(answer(text("Yes.")), answer(text("- The plums are ripe.")))
+    await talk.say("Four: the figs are ripe.", choice=Choice(memory="all"))
+    session = await in_database(ChatSession.objects.select_related("owner", "agent", "space").get, pk=private.pk)
+    before = len(scripted.messages)
+    await in_database(lambda: flush.run(flush.request(session, "ended").pk))
+    noted = json.dumps([request.body for request in scripted.messages[before:]])
+    assert "plums" in noted
+    assert "figs" in noted
+    assert "secret plan" not in noted
+    assert await in_database(Flush.objects.filter(session=private, status="done").exists)
+    words = await in_database(transcript, session)
+    assert "plums" in words
+    assert "secret plan" not in words
+    assert not await in_database(MemoryRevision.objects.filter(document__space=own, source="tool").exists)
+
+
+def transcript(session):
+    return "\n".join(each.text for each in transcript_messages(session, session.last_seq))
+
+
+def test_what_is_read_is_never_more_than_was_chosen(ada, bob, kitchen, private):
+    program, bobs = Program(ada), Program(bob)
+    address = f"/sessions/{private.pk}"
+    assert program.get(address).json()["memory"] == "all"
+    assert program.patch(address, memory="space").json()["memory"] == "space"
+    assert bobs.patch(address, memory="none").status_code == 404
+    # Out of the space there is nothing left of the choice.
+    assert program.patch(address, space=0).json()["memory"] == "none"
+    assert program.patch(address, memory="space").status_code == 422
+    assert program.patch(address, memory="own", space=kitchen.pk).json()["memory"] == "own"
+    private.refresh_from_db()
+    share.share(ada, private, kitchen)
+    assert program.get(address).json()["memory"] == "all"
+    assert program.patch(address, memory="own").status_code == 422
+    assert bobs.patch(address, memory="none").json()["memory"] == "none"

@@ -1,0 +1,77 @@
+"""Above the message field one chooses which memory is read, and adds a document of a library, on a desk and on a
+phone."""
+
+import os
+
+import pytest
+from playwright.async_api import expect
+
+from chat.models import ChatSession
+from memory.library import files as library
+from memory.library import reading
+from oneclaw.demo import scripted as model
+from oneclaw.models import Space, SpaceMember
+from oneclaw.threads import in_database
+from tests.browser import DESKTOP, PHONE, fits, open_page, violations_in_both_schemes
+
+pytestmark = pytest.mark.browser
+
+SHOTS = os.environ.get("SHOTS_PICKER")
+
+
+async def looked_at(page, name):
+    """It fits a desk and a phone, and axe finds nothing."""
+    for size in (PHONE, DESKTOP):
+        await page.set_viewport_size(size)
+        assert await fits(page)
+        for scheme in ("dark", "light") if SHOTS else ():
+            await page.emulate_media(color_scheme=scheme)
+            await page.screenshot(path=f"{SHOTS}/{name}-{size['width']}-{scheme}.png")
+    assert await violations_in_both_schemes(page) == ""
+
+
+def make_team(ada):
+    team = Space.objects.create(kind="team", name="Engine room", owner=ada)
+    SpaceMember.objects.create(space=team, user=ada, role="owner")
+    for name, space in (("Boiler rules.md", team), ("My list.md", Space.objects.own_of(ada))):
+        reading.run(library.add(space, ada, name, b"The boiler is heated at six.").pk)
+    return team
+
+
+async def test_memory_and_a_document_are_chosen_for_a_message(live, ada, scripted, write):
+    team = await in_database(make_team, ada)
+    scripted.script(model.answer(model.text("At six.")), model.answer(model.text("Nothing.")))
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        reads = page.get_by_label("Reads")
+        await expect(reads.locator("option")).to_have_text(["My memory", "No memory"])
+        await page.get_by_label("Space", exact=True).select_option("Engine room")
+        await expect(reads.locator("option")).to_have_count(4)
+        await reads.select_option("Only the space’s memory")
+        await page.get_by_role("button", name="Add a document to your message").click()
+        dialog = page.get_by_role("dialog", name="Add a document to your message")
+        await expect(dialog.get_by_role("listitem")).to_have_count(2)
+        await looked_at(page, "dialog")
+        await dialog.get_by_label("Name").fill("rules")
+        await expect(dialog.get_by_role("listitem")).to_have_count(1)
+        await dialog.get_by_role("button", name="Boiler rules.md").click()
+        await expect(page.locator(".chip", has_text="Boiler rules.md")).to_be_visible()
+        await looked_at(page, "chip")
+        await write(page, "When is the boiler heated?")
+        await expect(page.locator("article", has_text="At six.")).to_have_count(1)
+        session = await in_database(ChatSession.objects.get)
+        assert (session.space_id, session.memory) == (team.pk, "space")
+        assert "The boiler is heated at six." in str(scripted.messages[0].body["messages"])
+        link = page.locator(".attached__file", has_text="Boiler rules.md")
+        await expect(link).to_have_count(1)
+        await reads.select_option("No memory")
+        await write(page, "And now?")
+        await expect(page.locator("article", has_text="Nothing.")).to_have_count(1)
+        await page.locator("[data-meter] a").click()
+        await expect(page.get_by_text("Memory that is read: No memory")).to_be_visible()
+        await looked_at(page, "context")
+        await page.get_by_role("button", name="Close").click()
+        await page.reload()
+        await expect(reads).to_have_value("none")
+        await link.click()
+        await expect(page.get_by_role("heading", name="Boiler rules.md")).to_be_visible()
