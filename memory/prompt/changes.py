@@ -2,7 +2,7 @@
 
 The system prompt holds MEMORY.md as it was when the conversation began, and is never rewritten. What a person corrects
 since, or another conversation saves, is sent before their next message: only what changed since the prompt or the last
-such note. In a private conversation in a space there is one such note about its owner's MEMORY.md and one about the space's.
+such note. In a private conversation in a space, one such note is of its owner's MEMORY.md and one of the space's.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
