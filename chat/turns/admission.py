@@ -28,7 +28,7 @@ MAINTENANCE_RETRY_SECONDS = 120
 
 
 class MaintenanceError(UserFacingError):
-    """Maintenance is on, and somebody who is no owner has sent a message. `text` is what an owner has written about it,
+    """Maintenance is on, and a person who is no owner has sent a message. `text` is what an owner has written about it,
     which people are shown."""
 
     code = "maintenance"

@@ -30,7 +30,7 @@ class FilePassage:
     day: dt.date | None = None
 
     @property
-    def place(self) -> str:
+    def source(self) -> str:
         """Return the name of the file, with its page, for a person."""
         if not self.page:
             return self.file.name

@@ -109,7 +109,7 @@ def _newest(sent: Iterable[ContextItem], addresses: Mapping[str, str]) -> tuple[
 def _noted(session: ChatSession, message: Message, memory: CuratedMemory) -> Iterator[ContextItem]:
     """Yield the changes of `memory` that were sent with messages of the shown branch before `message`.
 
-    The head has all that was told before it was made, which may be of another memory: the session was shared since, or
+    The head has all that was sent before it was made, which may be of another memory: the session was shared since, or
     is private again.
     """
     head_made_at = Head.objects.filter(pk=session.head_id or 0).values("created_at")

@@ -130,8 +130,8 @@ def _find_files(shown: Sequence[ShownMemory], user: User) -> None:
 
 def _chunks_of_files(used: Sequence[UsedMemory]) -> list[FileChunk]:
     """Return the chunks that files have now in the lines of `used`. One query."""
-    places = [Q(file=each.file_id, start_line__lte=each.lines[1], end_line__gte=each.lines[0]) for each in used]
-    return list(FileChunk.objects.filter(reduce(or_, places)).order_by("file", "ordinal")) if places else []
+    in_lines = [Q(file=each.file_id, start_line__lte=each.lines[1], end_line__gte=each.lines[0]) for each in used]
+    return list(FileChunk.objects.filter(reduce(or_, in_lines)).order_by("file", "ordinal")) if in_lines else []
 
 
 def _find_line(shown: ShownMemory, documents: Sequence[MemoryDocument], user: User) -> None:

@@ -169,8 +169,8 @@ def memory_get(call: ToolCall) -> ToolResult:
         summary = Reason("memory.read", {"path": path, "first": start, "last": start + read.lines - 1})
     else:
         summary = Reason("memory.length", {"path": path, "count": len(lines)})
-    place = {"path": path, "from_line": start, "lines": read.lines, "total_lines": len(lines)}
-    return ToolResult(place | read.fields, summary)
+    read_part = {"path": path, "from_line": start, "lines": read.lines, "total_lines": len(lines)}
+    return ToolResult(read_part | read.fields, summary)
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def export_folder(folder: Path, space: Space) -> list[str]:
 
 
 def path_of(name: str) -> str:
-    """Return the path of the file `name` in a folder; a part that would lead elsewhere or hide it stays in its name.
+    """Return the path of the file `name` in a folder; a part that would lead out of it or hide it stays in its name.
     Pure."""
     parts = name.split(FOLDER_MARK)
     if any(not part.strip() or part.startswith(".") for part in parts):

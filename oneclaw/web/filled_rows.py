@@ -3,7 +3,7 @@
     MEMBER = RowTemplate("chat/spaces/_member.html", ("name", "email"))
     html = MEMBER.filled({"name": "Ada", "email": "ada@example.org"}, is_owner=True)
 
-The template finds the texts in `row`, and what says which kind of row it is beside that.
+The template finds the texts in `row`, and also what says which kind of row it is.
 """
 
 import re
@@ -18,7 +18,7 @@ from django.utils.translation import get_language
 
 # A placeholder of a text in a row that is rendered once. The row is split there, so that none is sought in texts.
 SLOT = re.compile(r"-slot-([a-z_]+)-")
-KINDS_KEPT = 256
+KEPT_MAX_KINDS = 256
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class RowTemplate:
         return mark_safe(html)  # noqa: S308 - of templates, and texts that are escaped
 
 
-@lru_cache(maxsize=KINDS_KEPT)
+@lru_cache(maxsize=KEPT_MAX_KINDS)
 def rendered_parts(
     of: RowTemplate, empty: tuple[str, ...], kind: tuple[tuple[str, Hashable], ...], language: str | None
 ) -> list[str]:

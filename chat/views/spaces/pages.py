@@ -84,7 +84,7 @@ def rows_html(sessions: Iterable[ChatSession], user: User) -> SafeString:
 
 def short_moments() -> Callable[[dt.datetime], str]:
     """Return a function that writes local times in the SHORT_DATETIME_FORMAT of the active language, which ends with
-    the TIME_FORMAT. What stands before it is the same for all times of a day, and made once."""
+    the TIME_FORMAT. What comes before it is the same for all times of a day, and made once."""
     time_format = get_format("TIME_FORMAT")
     of_day = get_format("SHORT_DATETIME_FORMAT").removesuffix(time_format)
     before = cache(lambda day: dateformat.format(day, of_day))
