@@ -312,7 +312,7 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         await ask(page, "Tea")
         await page.locator(".skip-link").focus()
         reached = []
-        for _ in range(29):
+        for _ in range(31):
             reached.append(await page.evaluate(NAME_OF_FOCUSED))
             await page.keyboard.press("Tab")
         wanted = ["Skip to content", "OneClaw", "Hide the sidebar", "New conversation", "Search", "Tea"]
@@ -322,7 +322,7 @@ async def test_the_keyboard_reaches_everything(live, ada, scripted, ask):
         fork = "Fork into a new conversation from here"
         wanted += ["Copy", "Edit", fork, "Details"]
         wanted += ["Copy", "Regenerate", "Good answer", "Bad answer", "Show source", fork, "Details"]
-        wanted += ["Effort", "Attach files", "Message", "Send"]
+        wanted += ["Reads", "Effort", "Attach files", "Add a document to your message", "Message", "Send"]
         assert reached[:-1] == wanted
         assert reached[-1].startswith("Context: ")
 

@@ -30,7 +30,7 @@ async def test_an_owner_looks_after_the_team(live, ada):
         device = {"user": ada, "ip": "192.0.2.1", "user_agent": "Firefox Linux", "session_key": cookie["value"]}
         await in_database(UserSession.objects.create, **device)
         await page.goto("/team/budgets/")
-        await page.get_by_label("Person").fill("ada@example.org")
+        await page.get_by_role("textbox", name="Person").fill("ada@example.org")
         await page.get_by_label("US dollars").fill("20")
         await page.get_by_role("button", name="Make the budget").click()
         await expect(page.get_by_text("0.00 of 20.00 US dollars")).to_be_visible()

@@ -67,7 +67,7 @@ HIDDEN = {
     "undo_round": "post",
 }
 # They begin a conversation or change only the person's own rows, and answer alike whatever the id is.
-ALIKE = {"post_frame", "send", "attach", "read", "unshare", "message_context", "end"}
+ALIKE = {"post_frame", "send", "attach", "read", "unshare", "message_context", "end", "chosen_documents"}
 
 
 @pytest.fixture

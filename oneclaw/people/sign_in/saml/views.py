@@ -6,7 +6,6 @@ from functools import wraps
 from importlib import import_module
 from typing import Any
 
-from allauth.account.signals import user_logged_in
 from allauth.socialaccount.adapter import get_adapter
 from allauth.socialaccount.helpers import complete_social_login
 from allauth.socialaccount.models import SocialAccount
@@ -16,7 +15,6 @@ from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied
-from django.dispatch import receiver
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -27,6 +25,7 @@ from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, User
 from oneclaw.people.sign_in.saml import messages
 from oneclaw.people.sign_in.saml.errors import IdentityProviderError, RefusedMessageError
+from oneclaw.people.sign_in.saml.sessions import SESSION_KEY
 from oneclaw.people.sign_in.single_sign_on import refused
 
 logger = logging.getLogger(__name__)
@@ -34,7 +33,6 @@ logger = logging.getLogger(__name__)
 # Where an answer waits until the browser comes back with its own cookies.
 ANSWER_COOKIE, ANSWER_SECONDS = "saml-answer", 120
 # In the session of a person who has signed in by SAML: which session at the identity provider it belongs to.
-SESSION_KEY = "saml_session"
 
 View = Callable[[HttpRequest], HttpResponse]
 
@@ -146,12 +144,3 @@ def end_sign_ins(request: HttpRequest, person: User, message: messages.SignOut) 
         ended += 1
     if ended:
         record(AuditKind.SIGNED_OUT, person=person, devices=ended)
-
-
-@receiver(user_logged_in)
-def remember_session(sender: object, request: HttpRequest, **kwargs: Any) -> None:
-    """Store which session at the identity provider a sign-in belongs to."""
-    sociallogin = kwargs.get("sociallogin")
-    if sociallogin is not None and sociallogin.account.provider == settings.SAML_PROVIDER_ID:
-        said = sociallogin.account.extra_data
-        request.session[SESSION_KEY] = {"name_id": said["name_id"], "index": said["session_index"]}
