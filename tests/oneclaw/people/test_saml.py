@@ -15,6 +15,7 @@ from django.test import Client
 from oneclaw.models import AuditEvent, AuditKind, Group, GroupMember, Space, User
 from oneclaw.people.sign_in import inviting
 from oneclaw.people.sign_in.saml import metadata
+from oneclaw.people.sign_in.saml.errors import IdentityProviderError
 from tests.saml_provider import SamlProvider
 from tests.stage import ROOT
 
@@ -281,11 +282,11 @@ def test_while_metadata_does_not_come_one_request_reads_it_and_the_others_do_not
     with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor(1) as pool:
         settings.SAML_METADATA = f"http://127.0.0.1:{silent.getsockname()[1]}/"
         silent.settimeout(5)
-        reader = pool.submit(Client().get, "/accounts/saml/")
-        connection = silent.accept()[0]
-        assert Client().get("/accounts/saml/").status_code == 502
-        connection.close()
-        assert reader.result(5).status_code == 502
+        reader = pool.submit(metadata.identity_provider)
+        with silent.accept()[0]:
+            assert Client().get("/accounts/saml/").status_code == 502
+        with pytest.raises(IdentityProviderError):
+            reader.result(5)
         # The failure is remembered.
         silent.settimeout(0)
         assert Client().get("/accounts/saml/").status_code == 502

@@ -60,7 +60,7 @@ def read_again(before: Known | None) -> Known:
         found = parsed(read(settings.SAML_METADATA))
     except IdentityProviderError as error:
         logger.warning("The metadata of the identity provider could not be read: %s", error)
-        return Known(before and before.found, time.monotonic() + RETRY_SECONDS)
+        return Known(before.found if before else None, time.monotonic() + RETRY_SECONDS)
     return Known(found, time.monotonic() + REFRESH_SECONDS)
 
 
