@@ -48,7 +48,7 @@ def create(resource: scim.User[Any]) -> User:
     user = User.objects.select_for_update().filter(email__iexact=email).first()
     if user is not None and people().filter(pk=user.pk).exists():
         raise scim.UniquenessException(detail="There is a person with this userName.")
-    if user is not None and not was_disabled_by_directory(user):
+    if user is not None and was_disabled_by_admin(user):
         raise scim.UniquenessException(detail="An administrator has disabled this account, and can enable it.")
     resource.active = resource.active is not False
     is_new = user is None
@@ -75,18 +75,22 @@ def store(user: User, resource: scim.User[Any]) -> None:
         EmailAddress.objects.filter(user=user).exclude(email__iexact=email).delete()
     if user.pk and not active:
         refuse_without_owner(user)
-    if user.pk and active and not user.is_active and roles.is_leaving(user):
-        raise scim.ForbiddenException(detail="This account is being removed.")
+    if user.pk and active and not user.is_active:
+        if roles.is_leaving(user):
+            raise scim.ForbiddenException(detail="This account is being removed.")
+        if was_disabled_by_admin(user):
+            raise scim.ForbiddenException(detail="An administrator has disabled this account, and can enable it.")
     if resource.external_id and User.objects.filter(directory_id=resource.external_id).exclude(pk=user.pk).exists():
         raise scim.UniquenessException(detail="There is a person with this externalId.")
     user.email, user.first_name = email, name_of(resource)[:NAME_MAX_CHARS]
     # Without an id of its own the directory keeps the person by ours.
     user.directory_id = resource.external_id or user.directory_id or email
-    was_active = user.is_active if user.pk else active
-    if resource.active is not None:
+    is_new, changes = user.pk is None, active != user.is_active
+    # Whoever waits for approval goes on waiting when something else changes.
+    if changes:
         user.is_active, user.awaits_approval = active, False
     user.save()
-    if active != was_active:
+    if changes and not is_new:
         record(AuditKind.PERSON_ENABLED if active else AuditKind.PERSON_DISABLED, person=user, by=SCIM)
 
 
@@ -102,10 +106,10 @@ def delete(user: User) -> None:
         record(AuditKind.PERSON_DISABLED, person=user, by=SCIM)
 
 
-def was_disabled_by_directory(user: User) -> bool:
-    """Return whether the directory, and not an admin, has disabled `user` last. Then it may enable them again."""
+def was_disabled_by_admin(user: User) -> bool:
+    """Return whether an admin, and not the directory, has disabled `user` last. Then only an admin enables them."""
     last = AuditEvent.objects.filter(kind=AuditKind.PERSON_DISABLED, person=user.pk).order_by("-pk").first()
-    return last is not None and last.details.get("by") == SCIM
+    return last is not None and last.details.get("by") != SCIM
 
 
 def refuse_without_owner(user: User) -> None:

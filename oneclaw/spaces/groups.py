@@ -59,13 +59,18 @@ def delete(group: Group) -> None:
     group.delete()
 
 
-@transaction.atomic
-def add(group: Group, email: str) -> None:
-    """Put the person with the address `email` into the group; once. Raise GroupError, NoSuchPersonError."""
-    check_kept_here(group)
+def person_with(email: str) -> User:
+    """Return the person with the address `email`. Raise NoSuchPersonError."""
     user = User.objects.filter(email__iexact=email.strip(), is_active=True).first()
     if user is None:
         raise NoSuchPersonError(email=email.strip())
+    return user
+
+
+@transaction.atomic
+def add(group: Group, user: User) -> None:
+    """Put `user` into the group; once. Raise GroupError."""
+    check_kept_here(group)
     _member, is_new = GroupMember.objects.get_or_create(group=group, user=user)
     if is_new:
         record(AuditKind.GROUP_CHANGED, person=user, group=group.pk, joined=1)

@@ -152,7 +152,7 @@ def parts(live, ada):
     bob = User.objects.create_user("bob@example.org", "correct horse battery")
     team = spaces.create(ada, spaces.checked_draft("Engine room", "What we know of engines"))
     group = groups.create("Night shift")
-    groups.add(group, ada.email)
+    groups.add(group, ada)
     plan = library.add(team, ada, "plan.txt", b"The boilers are cold until Monday.\n")
     reading.run(plan.pk)
     passkey = Authenticator.objects.create(user=ada, type="webauthn", data={"name": "Laptop", "credential": {}})

@@ -3,6 +3,8 @@
 import html
 import re
 import runpy
+import socket
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,6 +15,7 @@ from django.test import Client
 from oneclaw.models import AuditEvent, AuditKind, Group, GroupMember, Space, User
 from oneclaw.people.sign_in import inviting
 from oneclaw.people.sign_in.saml import metadata
+from oneclaw.people.sign_in.saml.errors import IdentityProviderError
 from tests.saml_provider import SamlProvider
 from tests.stage import ROOT
 
@@ -231,6 +234,18 @@ def test_the_provider_ends_its_sign_ins_and_nobody_else_does(db, ada, provider):
     assert who(by_password)
 
 
+def test_the_provider_ends_an_older_sign_in_whose_name_was_for_that_time_only(db, provider, settings):
+    settings.SAML_ID_ATTRIBUTE = "employee"
+    clients = []
+    for name_id in ("t1", "t2"):
+        provider.person(name_id, "urn:oasis:names:tc:SAML:2.0:nameid-format:transient", **GRACE, employee="7")
+        clients.append(sign_in(provider)[0])
+    older, newer = clients
+    assert who(older) == who(newer) is not None
+    Client().get(provider.sign_out_url(f"{HERE}/logout/", "t1", "_session"))
+    assert (who(older), who(newer)) == (None, str(User.objects.get().pk))
+
+
 def test_connecting_an_account_takes_a_form(ada, provider):
     client = Client()
     client.force_login(ada)
@@ -250,6 +265,7 @@ def test_metadata_that_cannot_be_read_stops_a_sign_in_and_later_changes_nothing(
     assert Client().get("/accounts/saml/").status_code == 502
     file.write_text(provider.ask("/metadata"))
     settings.SAML_METADATA = str(file)
+    metadata.known[str(file), ""].read_again_at = 0
     assert who(sign_in(provider)[0])
     file.unlink()
     metadata.known[str(file), ""].read_again_at = 0
@@ -260,6 +276,27 @@ def test_metadata_that_cannot_be_read_stops_a_sign_in_and_later_changes_nothing(
     settings.SAML_IDP_SSO_URL = found["singleSignOnService"]["url"]
     settings.SAML_IDP_CERTIFICATE = found["x509cert"]
     assert who(sign_in(provider)[0])
+
+
+def test_while_metadata_does_not_come_one_request_reads_it_and_the_others_do_not_wait(db, provider, settings):
+    with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor(1) as pool:
+        settings.SAML_METADATA = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        silent.settimeout(5)
+        reader = pool.submit(metadata.identity_provider)
+        with silent.accept()[0]:
+            assert Client().get("/accounts/saml/").status_code == 502
+        with pytest.raises(IdentityProviderError):
+            reader.result(5)
+        # The failure is remembered.
+        silent.settimeout(0)
+        assert Client().get("/accounts/saml/").status_code == 502
+        with pytest.raises(BlockingIOError):
+            silent.accept()
+        # What was read before goes on while it is read again.
+        with metadata.reading:
+            key = settings.SAML_METADATA, ""
+            metadata.known[key] = metadata.Known({"entityId": "before"}, 0)
+            assert metadata.identity_provider() == {"entityId": "before"}
 
 
 def test_without_the_settings_there_are_no_such_addresses(client, db):

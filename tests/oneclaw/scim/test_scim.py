@@ -91,6 +91,31 @@ def test_the_directory_enables_only_whom_it_has_disabled_itself(call, ada, admin
     assert not is_active()
 
 
+def test_the_directory_neither_overrides_an_admin_nor_ends_the_wait_for_approval_by_another_change(
+    call, ada, admin_person
+):
+    adas = {"schemas": [USER], "userName": ada.email, "externalId": "a1"}
+    call("PUT", f"Users/{ada.pk}", {**adas, "active": True})
+    roles.set_active(admin_person, ada, False)
+    for change in (patch("replace", "active", True), patch("replace", None, {"active": True})):
+        assert "An administrator" in call("PATCH", f"Users/{ada.pk}", change, 403)["detail"]
+    call("PUT", f"Users/{ada.pk}", {**adas, "active": True}, 403)
+    call("PATCH", f"Users/{ada.pk}", patch("replace", "displayName", "Ada L."))
+    ada.refresh_from_db()
+    assert (ada.first_name, ada.is_active) == ("Ada L.", False)
+    User.objects.filter(pk=ada.pk).update(awaits_approval=True)
+    call("PATCH", f"Users/{ada.pk}", patch("replace", "displayName", "Ada"))
+    ada.refresh_from_db()
+    assert (ada.first_name, ada.is_active, ada.awaits_approval) == ("Ada", False, True)
+
+
+def test_a_person_made_inactive_and_deleted_by_the_directory_comes_back(call, db):
+    made = call("POST", "Users", {**GRACE, "active": False}, 201)
+    call("DELETE", f"Users/{made['id']}", status=204)
+    assert call("POST", "Users", GRACE, 201)["id"] == made["id"]
+    assert User.objects.get().is_active
+
+
 def test_nobody_enables_an_account_that_is_being_removed(call, ada, admin_person):
     person = {"schemas": [USER], "userName": ada.email, "externalId": "a1", "active": True}
     call("PUT", f"Users/{ada.pk}", person)

@@ -40,12 +40,15 @@ def test_an_administrator_makes_fills_renames_and_deletes_a_group(client, admin_
 
 def test_a_people_admin_does_not_add_themselves_to_the_spaces_of_a_group(ada, stranger, client):
     roles.set_role(ada, User.Role.PEOPLE)
+    ada.email = "admin@example.org"
     ada.save()
     group = Group.objects.create(name="crew")
     Space.objects.create(owner=stranger, kind=Space.Kind.TEAM, name="Labs").groups.create(group=group, role="reader")
     client.post("/accounts/login/", {"login": ada.email, "password": "correct horse battery"})
-    refused = client.post(f"/groups/{group.pk}", {"do": "add", "email": f" {ada.email.upper()}"})
-    assert "You cannot add yourself" in refused.content.decode()
+    # For the database the dotless i is the same letter.
+    for typed in (" ADMIN@EXAMPLE.ORG", "adm\N{LATIN SMALL LETTER DOTLESS I}n@example.org"):
+        refused = client.post(f"/groups/{group.pk}", {"do": "add", "email": typed})
+        assert "You cannot add yourself" in refused.content.decode()
     client.post(f"/groups/{group.pk}", {"do": "add", "email": stranger.email})
     assert group.members.get().user == stranger
 

@@ -144,7 +144,7 @@ def test_receivers_hear_whose_roles_change_and_only_after_the_commit(team, ada, 
     heard.clear()
     group = groups.create("night shift")
     held = members.add_group(team, group, READER)
-    groups.add(group, stranger.email)
+    groups.add(group, stranger)
     assert heard == [(team.pk, {stranger.pk})]
     heard.clear()
     with transaction.atomic():
@@ -160,7 +160,7 @@ def test_a_group_of_single_sign_on_is_changed_there_only(ada):
     for act in (
         lambda: groups.rename(group, "mine"),
         lambda: groups.delete(group),
-        lambda: groups.add(group, ada.email),
+        lambda: groups.add(group, ada),
     ):
         with pytest.raises(groups.ManagedGroupError):
             act()

@@ -1,6 +1,7 @@
 """Say who the identity provider is: from its metadata, which is read again each hour, or from the settings."""
 
 import logging
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,37 +23,45 @@ REDIRECT_BINDING = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
 
 @dataclass
 class Known:
-    """What was read of an identity provider, and when to read it again."""
+    """What was read of an identity provider, None when nothing could be read, and when to read it again."""
 
-    found: dict[str, Any]
+    found: dict[str, Any] | None
     read_again_at: float
 
 
 # By what is read, in each process.
 known: dict[tuple[str, str], Known] = {}
+# One thread reads. The others do not wait: a provider that does not answer would stop the whole process.
+reading = threading.Lock()
 
 
 def identity_provider() -> dict[str, Any]:
     """Return the identity provider in the form of the setting `idp` of python3-saml. Raise IdentityProviderError.
 
-    Metadata that cannot be read again leaves what was read before.
+    Metadata that cannot be read again leaves what was read before; it is tried once in RETRY_SECONDS.
     """
     if not settings.SAML_METADATA:
         return from_settings()
-    key, now = (settings.SAML_METADATA, settings.SAML_IDP_ENTITY_ID), time.monotonic()
-    before = known.get(key)
-    if before is not None and now < before.read_again_at:
-        return before.found
+    key = (settings.SAML_METADATA, settings.SAML_IDP_ENTITY_ID)
+    kept = known.get(key)
+    if (kept is None or time.monotonic() >= kept.read_again_at) and reading.acquire(blocking=False):
+        try:
+            kept = known[key] = read_again(kept)
+        finally:
+            reading.release()
+    if kept is None or kept.found is None:
+        raise IdentityProviderError("It is being read, or could not be read a moment ago.")
+    return kept.found
+
+
+def read_again(before: Known | None) -> Known:
+    """Return what the metadata says now; when it cannot be read, what was known before."""
     try:
         found = parsed(read(settings.SAML_METADATA))
     except IdentityProviderError as error:
-        if before is None:
-            raise
-        logger.warning("The metadata of the identity provider could not be read again: %s", error)
-        before.read_again_at = now + RETRY_SECONDS
-        return before.found
-    known[key] = Known(found, now + REFRESH_SECONDS)
-    return found
+        logger.warning("The metadata of the identity provider could not be read: %s", error)
+        return Known(before.found if before else None, time.monotonic() + RETRY_SECONDS)
+    return Known(found, time.monotonic() + REFRESH_SECONDS)
 
 
 def from_settings() -> dict[str, Any]:

@@ -3,11 +3,17 @@
 from typing import Any
 
 from allauth.account.signals import user_logged_in
+from allauth.socialaccount.models import SocialAccount
+from allauth.usersessions.models import UserSession
 from django.conf import settings
+from django.db.models import Q, QuerySet
 from django.dispatch import receiver
 from django.http import HttpRequest
 
-# The key in a session of Django's of {"name_id": …, "index": …}, as the identity provider has named its session.
+from oneclaw.models import User
+
+# The key in a session of Django's, and in the data of its UserSession, of {"name_id": …, "index": …}, as the identity
+# provider has named its session.
 SESSION_KEY = "saml_session"
 
 
@@ -17,4 +23,20 @@ def remember_session(sender: object, request: HttpRequest, **kwargs: Any) -> Non
     sociallogin = kwargs.get("sociallogin")
     if sociallogin is not None and sociallogin.account.provider == settings.SAML_PROVIDER_ID:
         said = sociallogin.account.extra_data
-        request.session[SESSION_KEY] = {"name_id": said["name_id"], "index": said["session_index"]}
+        at_provider = {"name_id": said["name_id"], "index": said["session_index"]}
+        request.session[SESSION_KEY] = at_provider
+        # allauth makes the row later, and deletes those whose session has nobody signed in: so it is stored first.
+        request.session.save()
+        UserSession.objects.create_from_request(request)
+        UserSession.objects.filter(session_key=request.session.session_key).update(data={SESSION_KEY: at_provider})
+
+
+def people_with(name_id: str) -> QuerySet[User]:
+    """Return who has signed in under `name_id`.
+
+    An account knows the one of the last sign-in, and a provider can give another one each time. A session knows its
+    own, but a changed password makes a new row for it.
+    """
+    sessions = UserSession.objects.filter(**{f"data__{SESSION_KEY}__name_id": name_id})
+    accounts = SocialAccount.objects.filter(provider=settings.SAML_PROVIDER_ID, extra_data__name_id=name_id)
+    return User.objects.filter(Q(pk__in=sessions.values("user")) | Q(pk__in=accounts.values("user")))

@@ -8,7 +8,6 @@ from typing import Any
 
 from allauth.socialaccount.adapter import get_adapter
 from allauth.socialaccount.helpers import complete_social_login
-from allauth.socialaccount.models import SocialAccount
 from allauth.socialaccount.providers.base.constants import AuthProcess
 from allauth.socialaccount.sessions import LoginSession
 from allauth.usersessions.models import UserSession
@@ -25,14 +24,13 @@ from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, User
 from oneclaw.people.sign_in.saml import messages
 from oneclaw.people.sign_in.saml.errors import IdentityProviderError, RefusedMessageError
-from oneclaw.people.sign_in.saml.sessions import SESSION_KEY
+from oneclaw.people.sign_in.saml.sessions import SESSION_KEY, people_with
 from oneclaw.people.sign_in.single_sign_on import refused
 
 logger = logging.getLogger(__name__)
 
 # Where an answer waits until the browser comes back with its own cookies.
 ANSWER_COOKIE, ANSWER_SECONDS = "saml-answer", 120
-# In the session of a person who has signed in by SAML: which session at the identity provider it belongs to.
 
 View = Callable[[HttpRequest], HttpResponse]
 
@@ -108,11 +106,8 @@ def finish(request: HttpRequest) -> HttpResponse:
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End the sign-ins that have ended at the identity provider, and lead back to it."""
     message = messages.read_sign_out(request)
-    accounts = SocialAccount.objects.filter(
-        provider=settings.SAML_PROVIDER_ID, extra_data__name_id=message.name_id
-    ).select_related("user")
-    for account in accounts:
-        end_sign_ins(request, account.user, message)
+    for person in people_with(message.name_id):
+        end_sign_ins(request, person, message)
     return HttpResponseRedirect(message.answer_url) if message.answer_url else redirect("account_login")
 
 
