@@ -5,6 +5,7 @@ import random
 import uuid
 
 import pytest
+from django.test import AsyncClient
 
 from chat.answering import answers_without_memory
 from chat.attachments import chosen
@@ -220,6 +221,10 @@ async def test_a_summary_of_a_message_with_a_command_of_memory_is_not_sent_there
 async def test_a_document_that_was_added_is_named_there_as_not_sent(ada, scripted, away):
     file = await in_database(plant, ada)
     talk = Talk(ada, away)
+    browser = AsyncClient()
+    await browser.aforce_login(ada)
+    dialog = await browser.get(f"/c/{talk.session_id}/documents")
+    assert "Models that answer without memory are not sent documents." in dialog.content.decode()
     for choice in (Choice(model=MODEL), Choice(model=FAR)):
         picked = await in_database(chosen.choose, PickingScope(ada, talk.session_id, None, None), f"memory:{file.pk}")
         await talk.say("What does it say?", files=[picked.pk], choice=choice)
