@@ -26,7 +26,7 @@ from chat.api.shapes import (
     SessionsOut,
     SessionWithMessages,
 )
-from chat.conversations import lifecycle, model_choice, presence
+from chat.conversations import lifecycle, model_choice, presence, transcript
 from chat.conversations.model_choice import Choice
 from chat.conversations.shared import marks, stopping
 from chat.library import organise, spaces, totals
@@ -146,7 +146,9 @@ def change_session(request: KeyedRequest, session_id: uuid.UUID, change: Session
         if change.memory is not None:
             if written_session(user, session_id).is_temporary:
                 raise model_choice.NoSuchMemoryError
-            model_choice.apply_choice(user.pk, lifecycle.lock(user, session_id), Choice(memory=change.memory))
+            locked = lifecycle.lock(user, session_id)
+            transcript.refuse_if_busy(locked)
+            model_choice.apply_choice(user.pk, locked, Choice(memory=change.memory))
     return session_out(user, session_id)
 
 

@@ -9,7 +9,7 @@ from chat.answering import answers_without_memory
 from chat.compaction.checks import Check
 from chat.compaction.summaries import instructions
 from chat.context.meter import facts_for
-from chat.context.prompt import attachments_of, request_for, rows_of
+from chat.context.prompt import attachments_of, request_for, rows_of, without_lost
 from chat.context.rounds import rounds_in_view
 from chat.context.view import view_of
 from chat.models import ChatSession, ContextRound
@@ -36,7 +36,8 @@ def compact(session: ChatSession, planned: ContextRound, focus: str, payer: Paye
     if session.head is None:
         raise llm.CompactionUnsupportedError
     rounds = rounds_in_view(session)
-    rows = [row for row in rows_of(session, rounds.through_seq) if row.seq <= planned.through.seq]
+    readable = without_lost(session, rows_of(session, rounds.through_seq))
+    rows = [row for row in readable if row.seq <= planned.through.seq]
     view = view_of(session.head, rows, attachments_of(session, rows), session.thinking_after_seq, rounds)
     request = request_for(session, session.head, rows, view)
     asked = replace(request, compaction=instructions(focus), max_tokens=SUMMARY_MAX_TOKENS)

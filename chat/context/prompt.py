@@ -112,6 +112,8 @@ def _request_from(turn: Turn, known: Loaded) -> Request:
     # As it is now, for set_answer_meta().
     turn.session = session
     request = request_for(session, head, rows, view)
+    if wanted := model_choice.wanted_model(session):
+        session.replaced_model = (request.model, model_choice.offered_models().get(wanted, wanted))
     # The second way out of a refusal that lasts; the first is to withhold earlier thinking.
     return replace(request, max_tokens=larger_limit(turn), thinks=refusals < 2 and not view.lacks_thinking)
 
@@ -281,9 +283,10 @@ def set_answer_meta(answer: Message, request: Request, turn: Turn) -> None:
     answer.meta = {**before, META_KEY: sent}
     if not request.holds_memory:
         answer.meta[WITHOUT_MEMORY_KEY] = True
-    wanted = model_choice.wanted_model(turn.session)
-    if wanted and request.model == model_choice.model_of(turn.session):
-        answer.meta[INSTEAD_OF_KEY] = model_choice.offered_models().get(wanted, wanted)
+    model, wanted = turn.session.replaced_model
+    # A hook may have chosen yet another one.
+    if wanted and request.model == model:
+        answer.meta[INSTEAD_OF_KEY] = wanted
 
 
 def upstream_meta(answer: Message, finished: Finished) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from django.template.loader import get_template
 from chat import extensions
 from chat.conversations.payers import payer_of
 from chat.conversations.shared import people
-from chat.models import ChatSession, Message
+from chat.models import ChatSession, MemoryChoice, Message
 from chat.signals import turn_finished
 from oneclaw import llm
 from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
@@ -71,6 +71,9 @@ def name_session(session_id: uuid.UUID) -> None:
         return
     untitled = _untitled().filter(pk=session_id)
     worded = session.messages.shown().said().exclude(text="")
+    if session.memory != MemoryChoice.NONE:
+        # A title is found by other conversations; what was said without memory is not.
+        worded = worded.exclude(is_apart=True)
     # An answer that was stopped before its first word has none.
     question, reply = (worded.filter(role=role).first() for role in (Message.Role.USER, Message.Role.ASSISTANT))
     if question is None or reply is None or reply.is_running:
@@ -88,7 +91,9 @@ def name_session(session_id: uuid.UUID) -> None:
     except ModelRequestError as failure:
         logger.warning("Conversation %s was not named: %s", session_id, failure)
         return
-    if title and untitled.update(title=title, titled_by=ChatSession.Titled.MODEL, title_due_at=None):
+    if title and untitled.filter(memory=session.memory).update(
+        title=title, titled_by=ChatSession.Titled.MODEL, title_due_at=None
+    ):
         people.notify_lists(session)
 
 

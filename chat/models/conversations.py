@@ -161,6 +161,8 @@ class ChatSession(models.Model):
     is_just_made = False
     # The id of the person for whose question it is loaded; None: its owner; no column.
     asked_by_id: int | None = None
+    # The model that answers in place of a chosen one, and the label of that; ("", "") when there is none.
+    replaced_model: tuple[str, str] = ("", "")
 
     class Meta:
         indexes = [

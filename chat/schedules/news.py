@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from chat import extensions
 from chat.extensions import ContextItem
-from chat.models import Beat, ChatSession, ChatSessionQuerySet, Schedule
+from chat.models import Beat, ChatSession, ChatSessionQuerySet, MemoryChoice, Schedule
 from chat.schedules import quiet
 from oneclaw.models import User
 
@@ -21,9 +21,14 @@ COMPARED_MAX_SESSIONS = 50
 
 def titles_since(session: ChatSession, moment: dt.datetime) -> list[str]:
     """Return the titles of the person's conversations with messages since `moment`, newest first."""
-    found = _conversations(session).filter(active_at__gte=moment).only("title")[:MAX_TITLES]
+    found = (
+        _conversations(session)
+        .exclude(memory=MemoryChoice.NONE)
+        .filter(active_at__gte=moment)
+        .only("title")[:MAX_TITLES]
+    )
     clean = extensions.cleaner(session)
-    return [clean(each.title)[:TITLE_MAX_CHARS] for each in found if each.title]
+    return [clean(each.title)[:TITLE_MAX_CHARS] for each in found.only("title")[:MAX_TITLES] if each.title]
 
 
 def last_asked_at(beat: Beat) -> dt.datetime:

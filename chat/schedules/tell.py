@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from chat.conversations import transcript
 from chat.conversations.keys import conversation_key
-from chat.models import Beat, ChatSession, Message, Schedule, default_agent
+from chat.models import Beat, ChatSession, MemoryChoice, Message, Schedule, default_agent
 from chat.rendering.citations import content_columns
 from chat.rendering.messages import html_columns
 from chat.schedules.planning import heartbeat_of
@@ -53,6 +53,7 @@ def say(session: ChatSession, text: str) -> Message:
         parent=session.messages.shown().last(),
         status=Message.Status.COMPLETE,
         stop_reason="end_turn",
+        is_apart=session.memory == MemoryChoice.NONE or None,
         meta={"by": "schedule", "at": clock_time(owner.local(now).time())},
         finished_at=now,
         **content_columns(content),

@@ -93,6 +93,10 @@ def page(
     space_id = session.space_id if session else choice.space
     space = next((each for each in own_spaces if each.pk == space_id), None)
     before = sequence_number(request, "before") if "before" in request.GET else LAST_NUMBER
+    memory = choice.memory or (session.memory if session else "")
+    memories = model_choice.offered_memories(
+        in_space=bool(session.space_id if session else space), is_shared=session is not None and session.is_shared
+    )
     context = {
         "session_id": session_id,
         "session": session,
@@ -116,10 +120,9 @@ def page(
         "sub_task": sub_task_of(session),
         "spaces": own_spaces,
         "space": space,
-        "memories": model_choice.offered_memories(
-            in_space=bool(session.space_id if session else space), is_shared=session is not None and session.is_shared
-        ),
-        "memory": choice.memory or (session.memory if session else ""),
+        "memories": memories,
+        # Another one is kept, as from before the conversation was shared, and is not offered.
+        "memory": memory if memory in dict(memories) else "",
         **choices_for(request.user, session, choice),
     }
     return render(request, "chat/page.html", context, status=status)

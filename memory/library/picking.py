@@ -20,7 +20,7 @@ def found(scope: PickingScope, words: list[str], most: int) -> list[Pick]:
     files = _offered(scope)
     for word in words:
         files = files.filter(name__icontains=word)
-    return [_pick(file) for file in files.order_by("-index__version__number", "-pk")[:most]]
+    return [_pick(file) for file in files.order_by("-index__version__created_at", "-pk")[:most]]
 
 
 def pick(scope: PickingScope, key: str) -> Pick | None:

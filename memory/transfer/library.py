@@ -26,7 +26,11 @@ FOLDER_MARK = " · "
 def entries(user: User, space: Space) -> Iterator[ZipEntry]:
     """Yield every version of the files of `space`. One whose bytes are missing is left out."""
     for file in LibraryFile.objects.filter(space=space).order_by("name").iterator(chunk_size=100):
-        *earlier, newest = file.versions.order_by("number")
+        versions = list(file.versions.order_by("number"))
+        if not versions:
+            # It was removed while the files before it were sent.
+            continue
+        *earlier, newest = versions
         for version in (newest, *earlier):
             path = f"{NEWEST}{file.name}" if version is newest else f"{EARLIER}{version.number}/{file.name}"
             if storage.size(space.pk, str(version.pk)) is not None:

@@ -60,7 +60,8 @@ export class Choices {
   // Which memory is read, once it was chosen on this page: another page may have changed it since.
   get #memory() {
     const chosen = this.#reads?.selectedOptions[0];
-    if (!chosen || chosen.defaultSelected) return undefined;
+    // A page that shows that nothing is remembered says so with each message.
+    if (!chosen || (chosen.defaultSelected && chosen.value !== "none")) return undefined;
     for (const option of this.#reads?.options ?? []) option.defaultSelected = false;
     return chosen.value;
   }

@@ -33,7 +33,7 @@ PAGES = ("/", "/memory/", "/search?q=boat", "/settings/", "/spaces/")
 # What the programs of a release need; tests and documents stay behind.
 CODE = ("manage.py", "pyproject.toml", "oneclaw", "chat", "memory", "templates", "static", "locale")
 # How long both serve together. It is run by hand: nine processes of two releases take too long on a busy machine.
-SECONDS = float(os.environ.get("ONECLAW_TEST_RELEASES_SECONDS", "0"))
+SECONDS = float(os.environ.get("TEST_RELEASES_SECONDS", "0"))
 PAUSE_SECONDS = 0.5
 # As docs/deploy.md has it: the migration gives up before PostgreSQL ends a statement of the others as a deadlock.
 GIVES_UP = "-c lock_timeout=500ms"
@@ -42,7 +42,7 @@ PATIENT = SHORT | {"ONECLAW_SILENCE_TIMEOUT": "30", "ONECLAW_MESSAGES_PER_MINUTE
 pytestmark = [
     pytest.mark.faults,
     pytest.mark.timeout(900),
-    pytest.mark.skipif(not SECONDS, reason="Set ONECLAW_TEST_RELEASES_SECONDS, such as to 60."),
+    pytest.mark.skipif(not SECONDS, reason="Set TEST_RELEASES_SECONDS, such as to 60."),
 ]
 
 

@@ -5,15 +5,15 @@ A row is deleted by the transaction that stores its message, so a message is sen
 
 import logging
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from django.db import transaction
 from django.db.models import Exists, Min, OuterRef
 from django.utils.translation import gettext_lazy as _
 
 from chat.conversations import lifecycle, model_choice, transcript
-from chat.conversations.model_choice import NO_CHOICE, Choice, NotOfferedError
+from chat.conversations.model_choice import Choice, NotOfferedError
 from chat.conversations.shared.people import Participant, shown_person
 from chat.models import ChatSession, QueuedMessage, Turn
 from oneclaw import pubsub
@@ -153,12 +153,16 @@ def choice_of(row: QueuedMessage) -> Choice:
     """Return the model, effort and memory that the author chose; those of the conversation when they are not offered
     now."""
     choice = Choice(None, row.model, row.effort, memory=row.memory)
-    try:
-        model_choice.checked_model(row.author_id, choice)
-        model_choice.checked_effort(choice)
-        model_choice.checked_memory(choice, space_id=None, is_shared=True)
-    except NotOfferedError:
-        return NO_CHOICE
+    checks: dict[str, Callable[[], object]] = {
+        "model": lambda: model_choice.checked_model(row.author_id, choice),
+        "effort": lambda: model_choice.checked_effort(choice),
+        "memory": lambda: model_choice.checked_memory(choice, space_id=None, is_shared=True),
+    }
+    for name, check in checks.items():
+        try:
+            check()
+        except NotOfferedError:
+            choice = replace(choice, **{name: None})
     return choice
 
 

@@ -11,7 +11,7 @@ from chat.conversations.model_choice import Choice, MayNotUseModelError
 from chat.live.publisher import TurnPublisher
 from chat.models import Agent, ChatSession, Schedule, default_agent
 from chat.schedules.ask import hidden_session
-from chat.turns import start
+from chat.turns import loop, start
 from oneclaw import llm
 from oneclaw.config.upstreams import Upstream
 from oneclaw.demo.scripted import ScriptedModel, answer, overloaded, tool_use
@@ -126,3 +126,15 @@ def test_a_deleted_group_opens_nothing_and_each_change_is_recorded(ada, limited,
     assert [(each.actor, each.details) for each in recorded] == [
         (admin_person.pk, {"server": "", "model": limited, "groups": groups}) for groups in ([number], "everybody")
     ]
+
+
+async def test_rules_that_are_read_anew_in_the_middle_of_a_turn_do_not_end_it(ada, scripted, limited, monkeypatch):
+    set_answer_meta = loop.set_answer_meta
+
+    def forgotten_before(*arguments):
+        access.forget()
+        set_answer_meta(*arguments)
+
+    monkeypatch.setattr(loop, "set_answer_meta", forgotten_before)
+    said = await Talk(ada, scripted).say("Hello", choice=Choice(model=limited))
+    assert (said.status, said.model) == ("complete", limited)

@@ -2,11 +2,15 @@
 memory is never remembered."""
 
 import json
+import uuid
 
 import pytest
+from django.utils import timezone
 
+from chat.conversations import titles
 from chat.conversations.model_choice import Choice
 from chat.conversations.shared import share
+from chat.conversations.transcript import accept
 from chat.models import ChatSession, Head
 from memory.documents.write import Append, Author, Source, apply
 from memory.index import conversations
@@ -149,3 +153,31 @@ def test_what_is_read_is_never_more_than_was_chosen(ada, bob, kitchen, private):
     assert program.get(address).json()["memory"] == "all"
     assert program.patch(address, memory="own").status_code == 422
     assert bobs.patch(address, memory="none").json()["memory"] == "none"
+
+
+def asked_without_memory(user):
+    choice = Choice(memory="none")
+    return accept(user, uuid.uuid4(), uuid.uuid4(), "The diagnosis", None, None, choice)
+
+
+def test_no_title_is_made_of_what_was_said_without_memory(ada, scripted):
+    said = asked_without_memory(ada)
+    settle(said, "Oh no.")
+    session = said.turn.session
+    ChatSession.objects.filter(pk=session.pk).update(memory="all", title="", title_due_at=timezone.now())
+    titles.name_session(session.pk)
+    assert ChatSession.objects.get(pk=session.pk).title == ""
+    assert scripted.messages == []
+
+
+def test_a_choice_of_no_memory_outlives_the_choice_of_a_space(ada, kitchen, client):
+    client.force_login(ada)
+    field = client.get("/memory-choice", {"space": kitchen.pk, "memory": "none"}).content.decode()
+    assert '<option value="none" selected>' in field
+    assert '<option value="all" selected>' in client.get("/memory-choice", {"space": kitchen.pk}).content.decode()
+
+
+def test_the_memory_is_not_changed_while_an_answer_runs(ada, adas):
+    running = asked_without_memory(ada).turn.session
+    assert adas.patch(f"/sessions/{running.pk}", memory="all").status_code == 409
+    assert ChatSession.objects.get(pk=running.pk).memory == "none"
