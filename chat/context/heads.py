@@ -37,9 +37,9 @@ def head_of(session: ChatSession) -> Head:
     It is the one of the last request, unless something must leave it.
     """
     head = session.head
-    if head is None or head.tools is None or head.condition != condition_of(session) or has_lost_a_tool(head, session):
+    if head is None or head.tools is None or has_lost_a_tool(head, session):
         return make_head(session)
-    return head
+    return head if head.condition == condition_of(session, answers_without_memory(session)) else make_head(session)
 
 
 @transaction.atomic
@@ -47,17 +47,19 @@ def make_head(session: ChatSession) -> Head:
     """Store a new head of `session` as memory and tools are now, and withhold earlier thinking."""
     # Locked, so that a line that is forgotten at the same time is in no head afterwards.
     ChatSession.objects.select_for_update(no_key=True).get(pk=session.pk)
-    texts, context = section_texts(session)
+    # Asked once for all parts of the head: the rules about models are read again every few seconds.
+    is_away = answers_without_memory(session)
+    texts, context = section_texts(session, is_away)
     head = Head(
         session=session,
         reason=Head.Reason.SWITCHED,
         system=SECTION_BREAK.join(text for _, text in texts),
         sections=[[name, len(text)] for name, text in texts],
         context=context,
-        tools=tool_definitions(session),
-        condition=condition_of(session),
+        tools=tool_definitions(session, is_away),
+        condition=condition_of(session, is_away),
     )
-    if holds_memory(head) == answers_without_memory(session):
+    if is_away != answers_without_memory(session):
         # Who may use which model has changed meanwhile.
         return make_head(session)
     statements.add_head(session, head)
@@ -74,11 +76,11 @@ def withhold_thinking(session: ChatSession, through_seq: int) -> None:
     session.thinking_after_seq = max(session.thinking_after_seq, through_seq)
 
 
-def section_texts(session: ChatSession) -> tuple[list[tuple[str, str]], dict[str, list[ContextItem]]]:
+def section_texts(session: ChatSession, is_away: bool) -> tuple[list[tuple[str, str]], dict[str, list[ContextItem]]]:
     """Return (name, text) of each prompt section that is not empty, in order, and the items that each extension quotes
-    in them. Sync."""
+    in them; `is_away`: without any of a memory. Sync."""
     sections = [("", AGENT_SECTION)]
-    asked = extensions.installed_for(session)
+    asked = extensions.installed_for(session, is_away=is_away)
     sections += [(each.name, section) for each in asked for section in each.prompt_sections]
     texts: list[tuple[str, str]] = []
     quoted: dict[str, list[ContextItem]] = {}
@@ -105,9 +107,9 @@ def agent_section(session: ChatSession, items: Sequence[ContextItem]) -> str:
 AGENT_SECTION = PromptSection("agent", 100, agent_section)
 
 
-def tool_definitions(session: ChatSession) -> list[ToolDefinition]:
-    """Return the tools that `session` may use, in the API's form."""
-    return [tool_definition(tool) for tool in extensions.tools_for(session)]
+def tool_definitions(session: ChatSession, is_away: bool) -> list[ToolDefinition]:
+    """Return the tools that `session` may use, in the API's form; `is_away`: without those of a memory."""
+    return [tool_definition(tool) for tool in extensions.tools_for(session, is_away=is_away)]
 
 
 def tool_definition(tool: Tool) -> ToolDefinition:
@@ -115,14 +117,15 @@ def tool_definition(tool: Tool) -> ToolDefinition:
     return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
 
 
-def condition_of(session: ChatSession) -> str:
-    """Return a text that identifies what the head depends on apart from the session: switches and tools."""
-    asked = (extension.prompt_condition for extension in extensions.installed_for(session))
+def condition_of(session: ChatSession, is_away: bool) -> str:
+    """Return a text that identifies what the head depends on apart from the session: switches and tools, and whether it
+    is for a model that is sent no memory (`is_away`)."""
+    asked = (extension.prompt_condition for extension in extensions.installed_for(session, is_away=is_away))
     found = [each(session) for each in asked if each]
     if session.shared_at is not None:
         # What is of one person leaves when it is shared, and comes back when it is private again.
         found.insert(0, f"shared with {session.space_id} since {session.shared_at.timestamp()}")
-    if answers_without_memory(session):
+    if is_away:
         found.insert(0, WITHOUT_MEMORY)
     return " ".join(found)
 

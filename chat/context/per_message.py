@@ -44,6 +44,11 @@ def items_of(meta: Mapping[str, Any], name: str) -> list[ContextItem]:
     return items
 
 
+def names_in(meta: Mapping[str, Any]) -> set[str]:
+    """Return the names of the extensions that stored items in `meta`, a Message.meta."""
+    return {name for name, items in meta.get(META_KEY, {}).items() if items}
+
+
 def with_items(meta: Mapping[str, Any], name: str, items: list[ContextItem]) -> dict[str, Any]:
     """Return a copy of `meta` in which `items` replace those of the extension `name`."""
     return {**meta, META_KEY: {**meta.get(META_KEY, {}), name: items}}

@@ -7,7 +7,7 @@ pixels, PDFs by their pages.
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
@@ -15,6 +15,7 @@ from uuid import UUID
 from chat.attachments.extract import EDGE_MAX_PIXELS
 from chat.context.file_shares import WHOLE, Share, first_shares
 from chat.context.files import DATA_NOTICE, NO_TEXT_NOTICE, named_in, plain_name, text_of
+from chat.context.per_message import names_in
 from chat.context.view import THINKING, ViewRow, has_thinking_sent
 from chat.models import Attachment, Head, Message
 from oneclaw.llm import Block, Facts, ToolDefinition
@@ -96,7 +97,7 @@ def row_tokens(
         found[ContextPart.SUMMARY] += text_tokens(note, chars_per_token)
     attached = files_of(row, files)
     for name, file, share in attached:
-        found[ContextPart.FILES] += file_tokens(name, file, share, chars_per_token)
+        found[ContextPart.FILES] += file_tokens(name, file, share, chars_per_token, names_in(row.meta))
     if any(isinstance(share, int) for _, _, share in attached):
         found[ContextPart.FILES] += text_tokens(DATA_NOTICE, chars_per_token)
     if attached and len(attached) == len(row.content):
@@ -148,12 +149,14 @@ def files_of(row: ViewRow, files: Mapping[UUID, Attachment]) -> list[tuple[str, 
     return [(plain_name(block["name"]), file, share) for block, file, share in zip(named, found, shares, strict=True)]
 
 
-def file_tokens(name: str, file: Attachment | None, share: Share, chars_per_token: float) -> int:
-    """Return the estimated tokens of what is sent of one file."""
+def file_tokens(
+    name: str, file: Attachment | None, share: Share, chars_per_token: float, apps: Collection[str] = ()
+) -> int:
+    """Return the estimated tokens of what is sent of one file; `apps` as in `with_files`."""
     if file is None:
         return text_tokens(name, chars_per_token)
     if share != WHOLE:
-        return text_tokens(text_of(file, name, share), chars_per_token)
+        return text_tokens(text_of(file, name, share, apps), chars_per_token)
     if file.kind == Attachment.Kind.PDF:
         return text_tokens(name, chars_per_token) + PDF_PAGE_TOKENS * file.pages
     return text_tokens(f"[image: {name}]", chars_per_token) + image_tokens(file.width, file.height)

@@ -149,7 +149,7 @@ def sendable(
     if cited := row.sent("cited"):
         content = with_search_results(content, {id: cited[id] for id in cited if id not in (pruned or ())})
     after_empty = False
-    for block in with_files(content, shares, files):
+    for block in with_files(content, shares, files, per_message.names_in(row.meta)):
         if block["type"] == "text" and not block["text"].strip():
             after_empty = True
         elif not is_thinking(block) or not (after_empty or is_unsigned(block)):

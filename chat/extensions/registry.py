@@ -61,11 +61,13 @@ def reading() -> Iterator[None]:
         yield
 
 
-def installed_for(session: ChatSession) -> list[Extension]:
+def installed_for(session: ChatSession, *, is_away: bool | None = None) -> list[Extension]:
     """Return the extensions that take part in `session`: in a shared one those that act for its space alone, and with a
-    model that is sent no memory those that hold none."""
+    model that is sent no memory those that hold none. `is_away`: whether it is such a model; None: as it is now."""
     found = [each for each in installed() if each.for_spaces or not session.is_shared]
-    return [each for each in found if not each.holds_memory] if found and answers_without_memory(session) else found
+    if found and (answers_without_memory(session) if is_away is None else is_away):
+        return [each for each in found if not each.holds_memory]
+    return found
 
 
 def hooks_at(kind: type[HookValue]) -> tuple[Hook, ...]:
@@ -78,18 +80,20 @@ def hook_names(extension: Extension) -> set[str]:
     return {f"{hook.point}: {hook.name}" for hook in extension.hooks}
 
 
-def tools_for(session: ChatSession) -> list[Tool]:
-    """Return the tools that `session` may use, in the order of their names (stable, for the provider's cache)."""
+def tools_for(session: ChatSession, *, is_away: bool | None = None) -> list[Tool]:
+    """Return the tools that `session` may use, in the order of their names (stable, for the provider's cache);
+    `is_away` as in `installed_for`."""
     on = (tool for name, tool in sorted(_tools().items()) if name not in session.agent.tools_off)
-    return [tool for tool in on if is_offered(tool, session)]
+    return [tool for tool in on if is_offered(tool, session, is_away=is_away)]
 
 
-def is_offered(tool: Tool, session: ChatSession, *, by_command: bool = False) -> bool:
+def is_offered(tool: Tool, session: ChatSession, *, by_command: bool = False, is_away: bool | None = None) -> bool:
     """Return whether `session` may use `tool`: a shared one only a tool that acts for its space alone, and one with a
-    model that is sent no memory only a tool that has none, unless no model reads the call (`by_command`)."""
+    model that is sent no memory only a tool that has none, unless no model reads the call (`by_command`). `is_away` as
+    in `installed_for`."""
     if session.is_shared and not tool.for_spaces:
         return False
-    if tool.about_memory and not by_command and answers_without_memory(session):
+    if tool.about_memory and not by_command and (answers_without_memory(session) if is_away is None else is_away):
         return False
     return tool.offered is None or tool.offered(session)
 

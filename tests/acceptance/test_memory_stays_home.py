@@ -5,11 +5,16 @@ import random
 import uuid
 
 import pytest
+from django.test import AsyncClient
 
+from chat.answering import answers_without_memory
+from chat.attachments import chosen
 from chat.compaction import make, planning
+from chat.context import heads
 from chat.conversations import forking, titles
 from chat.conversations.model_choice import Choice
-from chat.models import ChatSession, Message, Turn
+from chat.extensions import PickingScope
+from chat.models import ChatSession, Message, Turn, default_agent
 from chat.session_tools import limits
 from memory.documents.write import Append, Author, Source, apply
 from memory.library import files as library
@@ -18,7 +23,8 @@ from memory.notes import flush
 from oneclaw import llm
 from oneclaw.config.upstreams import read_upstreams
 from oneclaw.demo.scripted import ScriptedModel, answer, overloaded, tool_use
-from oneclaw.models import Space
+from oneclaw.llm.upstreams import access
+from oneclaw.models import ModelRule, Space
 from oneclaw.threads import in_database
 from tests.skills import own_skill
 from tests.spending import NOBODY, Spending
@@ -41,7 +47,7 @@ def planted_in(body):
 
 
 def plant(ada):
-    """Write a word of its own into each kind of memory."""
+    """Write a word of its own into each kind of memory. Return the file of the library."""
     space = Space.objects.own_of(ada)
     for place, path in {
         "curated": "MEMORY.md",
@@ -53,6 +59,7 @@ def plant(ada):
     version = library.add(space, ada, "zebra.txt", f"The zebra quince is {PLANTED['library']}.".encode())
     reading.run(version.pk)
     own_skill(ada, "zebra-quince", description=f"Says {PLANTED['skill']}.", body=PLANTED["skill"])
+    return version.file
 
 
 class Traveller(Talk):
@@ -197,6 +204,58 @@ async def test_a_summary_is_sent_there_only_if_nothing_in_it_was_made_with_memor
     await talk.say("And then?")
     assert "Question 0" not in json.dumps(talk.sent)
     assert "Question 3" in json.dumps(talk.sent)
+
+
+async def test_a_summary_of_a_message_with_a_command_of_memory_is_not_sent_there(ada, away):
+    talk = Talk(ada, away)
+    await talk.say("Hi.\n/remember my number is 1234", choice=Choice(model=FAR))
+    for number in range(3):
+        await talk.say(f"Question {number}. " + "Words. " * 300)
+    made = await in_database(lambda: summarised(talk.session))
+    assert "1234" in made.text
+    await talk.say("And now?")
+    assert "1234" not in json.dumps(talk.sent)
+    assert "The messages before this one are not shown to you." in json.dumps(talk.sent)
+
+
+async def test_a_document_that_was_added_is_named_there_as_not_sent(ada, scripted, away):
+    file = await in_database(plant, ada)
+    talk = Talk(ada, away)
+    browser = AsyncClient()
+    await browser.aforce_login(ada)
+    dialog = await browser.get(f"/c/{talk.session_id}/documents")
+    assert "Models that answer without memory are not sent documents." in dialog.content.decode()
+    for choice in (Choice(model=MODEL), Choice(model=FAR)):
+        picked = await in_database(chosen.choose, PickingScope(ada, talk.session_id, None, None), f"memory:{file.pk}")
+        await talk.say("What does it say?", files=[picked.pk], choice=choice)
+    sent = json.dumps(talk.sent["messages"])
+    assert sent.count("[The document zebra.txt is not sent to this model.]") == 2
+    assert "stands before" not in sent
+    await talk.say("And at home?", choice=Choice(model=MODEL))
+    sent = json.dumps(scripted.messages[-1].body["messages"])
+    assert (sent.count("is not sent to this model"), sent.count("stands before")) == (1, 1)
+    assert sent.count(PLANTED["library"]) == 1
+
+
+def test_a_head_is_whole_with_memory_or_without_when_a_rule_changes_while_it_is_made(ada, away, monkeypatch):
+    plant(ada)
+    ModelRule.objects.create(model=FAR)
+    access.forget()
+    session = ChatSession.objects.create(owner=ada, agent=default_agent(), model=FAR)
+    assert not answers_without_memory(session)
+    section_texts, made = heads.section_texts, []
+
+    def then_changed(*args):
+        made.append(section_texts(*args))
+        ModelRule.objects.all().delete()
+        access.forget()
+        return made[-1]
+
+    monkeypatch.setattr(heads, "section_texts", then_changed)
+    head = heads.make_head(session)
+    assert PLANTED["curated"] in str(made[0])
+    assert (heads.holds_memory(head), planted_in([head.system, head.tools])) == (False, set())
+    assert heads.head_of(session) is head
 
 
 async def test_a_request_that_may_hold_memory_is_refused_before_anything_is_sent(scripted, away):

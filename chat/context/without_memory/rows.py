@@ -76,8 +76,12 @@ def is_free(block: Block) -> bool:
 def is_own(row: ViewRow) -> bool:
     """Return whether a person wrote the message for the model: not another conversation or a schedule, whose words a
     model has chosen, and not for their memory, as with /remember."""
-    text = "".join(block["text"] for block in row.content if block["type"] == "text")
-    return row.meta.get("by", MEMBER) in BY_PEOPLE and not extensions.has_memory_command(text)
+    return row.meta.get("by", MEMBER) in BY_PEOPLE and not is_for_memory(row.content)
+
+
+def is_for_memory(content: Sequence[Block]) -> bool:
+    """Return whether a line of a person's message begins with a command of memory."""
+    return extensions.has_memory_command("".join(block["text"] for block in content if block["type"] == "text"))
 
 
 def rounds_without_memory(session: ChatSession, rounds: RoundsInView) -> RoundsInView:
@@ -95,4 +99,7 @@ def is_all_free(session: ChatSession, through_seq: int) -> bool:
     shown = session.messages.shown().filter(seq__lte=through_seq)
     answers = shown.filter(role=Role.ASSISTANT).exclude(meta__has_key=WITHOUT_MEMORY_KEY)
     relayed = shown.filter(role=Role.USER, meta__has_key="by").exclude(meta__by__in=BY_PEOPLE)
-    return not answers.exists() and not relayed.exists()
+    if answers.exists() or relayed.exists():
+        return False
+    said = shown.filter(role=Role.USER).values_list("content", flat=True)
+    return not any(is_for_memory(content) for content in said)

@@ -7,11 +7,13 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
+from chat.answering import models_for
 from chat.attachments import chosen
 from chat.attachments.examine import FileRefusedError
 from chat.extensions import PickingScope
 from chat.models import ChatSession
 from chat.views.pages import number_in
+from oneclaw import llm
 from oneclaw.people.requests import SignedInRequest
 
 
@@ -22,7 +24,9 @@ def chosen_documents(request: SignedInRequest, session_id: uuid.UUID) -> HttpRes
     scope = scope_of(request, session_id)
     fields = request.POST if request.method == "POST" else request.GET
     if request.method == "GET" and "words" not in fields:
-        return render(request, "chat/_documents.html", {"session_id": session_id, "pickers": chosen.pickers().values()})
+        has_away = any(llm.answers_without_memory(model) for model in models_for(request.user.pk))
+        about = {"session_id": session_id, "pickers": chosen.pickers().values(), "has_away": has_away}
+        return render(request, "chat/_documents.html", about)
     refusal = ""
     if "key" in fields and request.method == "POST":
         try:
@@ -30,8 +34,8 @@ def chosen_documents(request: SignedInRequest, session_id: uuid.UUID) -> HttpRes
         except (chosen.NoPickError, FileRefusedError) as error:
             refusal = error.sentence
         else:
-            about = {"id": str(file.pk), "name": file.name, "size": file.reference()["size"], "kind": file.kind}
-            return HttpResponse(status=204, headers={"HX-Trigger": json.dumps({"attach": about})})
+            attached = {"id": str(file.pk), "name": file.name, "size": file.reference()["size"], "kind": file.kind}
+            return HttpResponse(status=204, headers={"HX-Trigger": json.dumps({"attach": attached})})
     words = fields.get("words", "").split()[:10]
     context = {"picks": chosen.found(scope, words), "refusal": refusal, "pickers": chosen.pickers().values()}
     return render(request, "chat/_picks.html", context)
