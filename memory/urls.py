@@ -54,6 +54,7 @@ urlpatterns = [
     path("memory/skills/<str:source>/<str:folder>/approve", skill_changes.approve_skill, name="memory_approve_skill"),
     path("memory/skills/<str:source>/<str:folder>/off", skill_changes.switch_off_skill, name="memory_skill_off"),
     path("spaces/<int:space_id>/memory", space_pages.space_memory, name="space_memory"),
+    path("spaces/<int:space_id>/memory.zip", space_pages.space_memory_zip, name="space_memory_zip"),
     path("spaces/<int:space_id>/instructions", space_pages.space_instructions, name="space_instructions"),
     path("memory/<int:document_id>/viewers", space_pages.document_viewers, name="memory_document_viewers"),
     path("memory/instructions", instructions.instructions, name="memory_instructions"),

@@ -82,7 +82,11 @@ def export(request: SignedInRequest) -> HttpResponse:
     """Return the own memory of the person, and that of their agents, as a zip file."""
     content = export_archive(request.user)
     record(AuditKind.EXPORTED, actor=request.user, of="memory")
-    name = f"memory-{request.user.day()}.zip"
+    return zip_response(content, f"memory-{request.user.day()}.zip")
+
+
+def zip_response(content: bytes, name: str) -> HttpResponse:
+    """Return a zip file as a download with this name."""
     return HttpResponse(
         content,
         content_type="application/zip",

@@ -179,6 +179,7 @@ PAGES = """
     space_viewers                   members     -
     space_members                   members     -
     space_memory                    members     -
+    space_memory_zip                members     -
     space_instructions              members     writers
     edit_space                      owners      owners
     archive_space                   -           owners

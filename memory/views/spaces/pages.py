@@ -10,7 +10,11 @@ from chat.views.spaces.frame import frame, own_role, tab_page, writable_space
 from memory.models import MemoryDocument
 from memory.policy.paths import AGENTS, CURATED
 from memory.policy.viewers import viewers
+from memory.transfer.archive import zip_space
+from memory.views.documents import zip_response
 from memory.views.settings.instructions import edited
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind
 from oneclaw.people.requests import SignedInRequest
 
 # Documents of one page.
@@ -26,6 +30,14 @@ def space_memory(request: SignedInRequest, space_id: int) -> HttpResponse:
     ordered = found.order_by(curated, "-updated_at", "path").defer("content")
     page = Paginator(ordered, PAGE_DOCUMENTS).get_page(request.GET.get("page"))
     return tab_page(request, held, "memory", "memory/spaces/memory.html", {"page": page})
+
+
+@require_GET
+def space_memory_zip(request: SignedInRequest, space_id: int) -> HttpResponse:
+    """Return the documents of a space as a zip file."""
+    space = own_role(request.user, space_id).space
+    record(AuditKind.EXPORTED, actor=request.user, space=space, of="memory")
+    return zip_response(zip_space(space), f"memory-{space.pk}-{request.user.day()}.zip")
 
 
 @require_http_methods(["GET", "POST"])

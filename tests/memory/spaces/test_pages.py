@@ -1,7 +1,9 @@
 """The pages on which lines are proposed to a space and decided: card, memory page, inbox."""
 
 import html
+import io
 import re
+import zipfile
 
 import pytest
 from django.urls import reverse
@@ -11,7 +13,7 @@ from memory.models import MemoryRevision, Proposal
 from memory.tools.proposals import accept, propose
 from memory.trust.proposals import decline
 from memory.views.inbox import waiting_items
-from oneclaw.models import Space
+from oneclaw.models import AuditEvent, AuditKind, Space
 
 WRITTEN = Proposal.Kind.WRITTEN
 
@@ -127,3 +129,16 @@ def test_a_line_of_the_own_memory_is_proposed_to_a_space_of_the_person(
     post(stranger, reverse("memory_propose"), 404, space=kitchen.pk, text="x")
     apply(Space.objects.own_of(stranger), "MEMORY.md", Append("- One.\n"), Author(Source.PAGE, stranger))
     assert ">Propose<" not in page(stranger, "/memory/")
+
+
+def test_members_download_the_memory_of_a_space(page, client, kitchen, rita, stranger):
+    apply(kitchen, "MEMORY.md", Append("- The pizza oven is broken.\n"), Author(Source.PAGE, rita))
+    address = f"/spaces/{kitchen.pk}/memory.zip"
+    assert f'href="{address}"' in page(rita, f"/spaces/{kitchen.pk}/memory")
+    with zipfile.ZipFile(io.BytesIO(client.get(address).content)) as downloaded:
+        assert {name: downloaded.read(name) for name in downloaded.namelist()} == {
+            "MEMORY.md": b"- The pizza oven is broken.\n"
+        }
+    event = AuditEvent.objects.get(kind=AuditKind.EXPORTED)
+    assert (event.actor, event.space) == (rita.pk, kitchen.pk)
+    page(stranger, address, status=404)
