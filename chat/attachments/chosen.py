@@ -1,4 +1,4 @@
-"""What a person chose from an app instead of a file: an attachment that names it, and holds nothing of its text.
+"""Attach what a person chose from an app instead of a file: the attachment names it, and holds nothing of its text.
 
 It is listed, sent again and deleted like any other attachment. Its text is sent by the app (MessageContext), which
 checks at every turn who may read it.
@@ -22,7 +22,7 @@ PICKS_MAX_COUNT = 50
 
 
 class NoPickError(UserFacingError):
-    """What was picked is not there, or may not be picked here."""
+    """The document is not there, or may not be added here."""
 
     wording = gettext_lazy("This document is not there any more. Choose another one.")
 

@@ -1,4 +1,4 @@
-"""What an app offers to be added to a message, besides the files of the person's computer."""
+"""Declare what an app offers to be added to a message, besides the files of the person's computer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

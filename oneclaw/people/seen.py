@@ -5,13 +5,17 @@ each person in SEEN_INTERVAL, and nothing in between: the time is read with the 
 """
 
 import datetime as dt
+import logging
 from collections.abc import Callable
 
+from django.db import Error
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from oneclaw.models import User, clock
+
+logger = logging.getLogger(__name__)
 
 SEEN_INTERVAL = dt.timedelta(minutes=10)
 
@@ -23,10 +27,16 @@ def is_due(user: User) -> bool:
 
 
 def record_seen(user: User) -> None:
-    """Record that `user` are here now, unless another process did so meanwhile. Sync."""
+    """Record that `user` are here now, unless another process did so meanwhile. Sync.
+
+    What they did is done by then: it is not answered by an error when this cannot be stored.
+    """
     now = clock.database_now()
     long_ago = Q(last_seen_at=None) | Q(last_seen_at__lte=now - SEEN_INTERVAL)
-    User.objects.filter(long_ago, pk=user.pk).update(last_seen_at=now)
+    try:
+        User.objects.filter(long_ago, pk=user.pk).update(last_seen_at=now)
+    except Error:
+        logger.warning("When a person was last here was not stored.", exc_info=True)
     # Of this row as a socket keeps it.
     user.last_seen_at = timezone.now()
 

@@ -1,4 +1,4 @@
-"""What a server is sent of a conversation when nothing of anybody's memory may go there.
+"""Select what a server is sent of a conversation when nothing of anybody's memory may go there.
 
 The head of such requests has the sections and tools of no extension that holds memory, and is marked as such
 (chat/context/heads.py). Of the transcript these are sent: what people wrote, and the answers and results of tools whose

@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 from allauth.usersessions.models import UserSession
 from asgiref.sync import async_to_sync
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -167,3 +167,14 @@ def test_a_page_tells_when_a_person_was_last_here_and_writes_it_rarely(ada):
     with CaptureQueriesContext(connection) as queries:
         adas.get("/settings/")
     assert not [each for each in queries.captured_queries if each["sql"].startswith("UPDATE")]
+
+
+def test_a_page_is_answered_although_when_its_person_was_here_cannot_be_stored(ada, client, monkeypatch, caplog):
+    def fail(*arguments, **fields):
+        raise OperationalError("the table is locked")
+
+    client.force_login(ada)
+    User.objects.filter(pk=ada.pk).update(last_seen_at=None, last_login=None)
+    monkeypatch.setattr(type(User.objects.all()), "update", fail)
+    assert client.get("/settings/").status_code == 200
+    assert "was not stored" in caplog.text
