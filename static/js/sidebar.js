@@ -56,6 +56,15 @@ export function watchSidebar(session) {
     reload({ pressed: true });
   });
 
+  // htmx looks for the further parts of an answer (title, toast) in the tree of the form that was sent, and finds none of
+  // them when a refresh has removed this form meanwhile.
+  list.addEventListener("htmx:beforeSwap", (event) => {
+    const detail = detailOf(event);
+    if (event.target !== list || !detail.shouldSwap || detail.requestConfig.elt.isConnected) return;
+    detail.shouldSwap = false;
+    window.htmx?.swap(list, detail.serverResponse, { swapStyle: "innerHTML", swapDelay: 0, settleDelay: 0 }, { eventInfo: detail });
+  });
+
   for (const menu of menus) menu.addEventListener("htmx:afterSwap", showMenu);
   for (const menu of menus) menu.addEventListener("toggle", unfolded, { capture: true });
   document.body.addEventListener("htmx:beforeRequest", (event) => around(event, ".menu-popover")?.hidePopover());

@@ -253,6 +253,27 @@ async def test_the_menu_of_the_open_conversation_stands_in_its_head(live, ada, s
         await expect(title).to_have_text("New conversation")
 
 
+async def test_an_answer_to_a_form_that_was_replaced_meanwhile_is_shown_whole(live, ada, three):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        menu, replaced = page.locator("#session-menu"), asyncio.Event()
+
+        async def late(route):
+            response = await route.fetch()
+            await replaced.wait()
+            await route.fulfill(response=response)
+
+        await page.route("**/organise", late)
+        await page.get_by_role("link", name="More for “Tea”").click()
+        async with page.expect_request("**/organise"):
+            await menu.get_by_role("button", name="Archive").click()
+        await page.get_by_role("link", name="More for “Coffee”").click()
+        await expect(menu.get_by_role("button", name="Archive")).to_be_visible()
+        replaced.set()
+        await expect(page.get_by_role("button", name="Undo")).to_be_visible()
+        await expect(entries(page).get_by_role("link", name="Tea", exact=True)).to_have_count(0)
+
+
 async def test_what_was_answered_elsewhere_is_marked_until_it_is_seen(live, ada, scripted, ask, listed):
     async with open_page(live, ada) as page:
         await page.goto("/")

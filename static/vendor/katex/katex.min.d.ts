@@ -12,6 +12,9 @@ export interface Katex {
 declare global {
   interface Window {
     katex: Katex;
-    htmx?: { process(element: Element): void };
+    htmx?: {
+      process(element: Element): void;
+      swap(target: Element, content: string, specification: object, options: object): void;
+    };
   }
 }
