@@ -155,6 +155,103 @@ def as_json(value):
     return json.dumps(value).encode()
 
 
+OPEN_WEBUI = {
+    "id": "w-1",
+    "user_id": "u",
+    "title": "Weather",
+    "created_at": int(DAY),
+    "updated_at": int(DAY) + 60,
+    "archived": True,
+    "pinned": False,
+    "chat": {
+        "title": "Weather",
+        "history": {
+            "currentId": "a2",
+            "messages": {
+                "q": {
+                    "id": "q",
+                    "parentId": None,
+                    "childrenIds": ["a1", "a2"],
+                    "role": "user",
+                    "content": "Is it warm in Paris?",
+                    "files": [{"type": "file", "name": "map.pdf"}],
+                    "timestamp": int(DAY),
+                },
+                "a1": {
+                    "id": "a1",
+                    "parentId": "q",
+                    "role": "assistant",
+                    "model": "llama3.1:latest",
+                    "content": '<details type="reasoning" done="true"><summary>Thought</summary>\n&gt; Hm</details>\n'
+                    '<details type="tool_calls" name="weather" arguments="&quot;{\\&quot;city\\&quot;: 1}&quot;" '
+                    'result="&quot;18C&quot;"><summary>Tool Executed</summary></details>\nIt is **18** degrees.',
+                    "timestamp": int(DAY) + 5,
+                    "annotation": {"rating": -1, "reason": "too_cold", "comment": "Wrong day"},
+                },
+                "a2": {
+                    "id": "a2",
+                    "parentId": "q",
+                    "role": "assistant",
+                    "model": "gpt-4o",
+                    "content": "<details type='reasoning'>Hm</details>Yes.",
+                    "timestamp": int(DAY) + 9,
+                    "done": True,
+                    "output": [
+                        {"type": "reasoning", "content": [{"type": "output_text", "text": "Hm"}]},
+                        {"type": "function_call", "name": "weather", "arguments": '{"city": "Paris"}'},
+                        {"type": "function_call_output", "output": [{"type": "input_text", "text": "18C"}]},
+                        {"type": "message", "content": [{"type": "output_text", "text": "Yes."}]},
+                    ],
+                },
+            },
+        },
+    },
+}
+
+NO_PARENT = "00000000-0000-0000-0000-000000000000"
+
+
+def libre(key, parent, text, **fields):
+    """A message of LibreChat's."""
+    is_person = len(key) == 1
+    return {
+        "messageId": key,
+        "parentMessageId": parent,
+        "isCreatedByUser": is_person,
+        "sender": "User" if is_person else "GPT-4",
+        "text": text,
+        "model": None if is_person else "gpt-4-turbo",
+        "createdAt": "2024-05-01T16:35:11.530Z",
+        "updatedAt": "2024-05-01T16:35:39.114Z",
+        "unfinished": False,
+        "error": False,
+    } | fields
+
+
+LIBRECHAT = {
+    "conversationId": "l-1",
+    "endpoint": "openAI",
+    "title": "Boats",
+    "recursive": False,
+    "messages": [
+        libre("a", NO_PARENT, "Which boat?", files=[{"filename": "harbour.png"}]),
+        libre("a1", "a", "A red one.", feedback={"rating": "thumbsUp", "text": "Nice"}),
+        libre(
+            "a2",
+            "a",
+            "",
+            content=[
+                {"type": "think", "think": "Hm"},
+                {"type": "tool_call", "tool_call": {"name": "search", "args": '{"q": "boat"}', "output": "Blue"}},
+                {"type": "text", "text": {"value": "A blue one."}},
+            ],
+        ),
+        libre("b", "a2", "Thanks"),
+        libre("b1", "b", "An error occurred.", error=True),
+    ],
+}
+
+
 def as_zip(files, method=zipfile.ZIP_DEFLATED):
     """{name: bytes} as a zip file."""
     buffer = io.BytesIO()

@@ -22,13 +22,12 @@ from chat.transfer.importing.conversation import (
     moment,
     newest,
     plain,
+    shortened,
     spoken,
     words,
 )
 
 ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
-# Characters of a tool's input or result that are kept.
-TOOL_MAX_CHARS = 4_000
 
 
 def conversation(value: Mapping[str, Any]) -> Conversation:
@@ -121,7 +120,3 @@ def files_of(value: Mapping[str, Any]) -> tuple[list[str], int]:
         parts.append(attached(mapping(each).get("file_name")))
         left_out += 1
     return parts, left_out
-
-
-def shortened(text: str) -> str:
-    return text if len(text) <= TOOL_MAX_CHARS else text[:TOOL_MAX_CHARS] + "\n…"

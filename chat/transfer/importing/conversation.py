@@ -13,6 +13,8 @@ from oneclaw.reasons import Reason
 
 # Length of another program's id; the stored one begins with the program's name.
 ID_MAX_CHARS = 150
+# Characters of a tool's input or result that are kept.
+TOOL_MAX_CHARS = 4_000
 # Times before this one are ignored as mistakes.
 EARLIEST = dt.datetime(1990, 1, 1, tzinfo=dt.UTC)
 # Memory tools of other programs, whose calls are not imported.
@@ -110,6 +112,11 @@ def fenced(text: object, language: str = "") -> str:
     fence = "`" * (longest + 1)
     language = language if re.fullmatch(r"[\w+#.-]{1,20}", language) else ""
     return f"{fence}{language}\n{code}\n{fence}"
+
+
+def shortened(text: str) -> str:
+    """Return the input or result of a tool, cut at TOOL_MAX_CHARS."""
+    return text if len(text) <= TOOL_MAX_CHARS else text[:TOOL_MAX_CHARS] + "\n…"
 
 
 def joined(parts: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 import json
 import logging
 
-from chat.transfer.importing import chatgpt, claude, own
+from chat.transfer.importing import chatgpt, claude, librechat, open_webui, own
 from chat.transfer.importing.conversation import Conversation
 from chat.transfer.importing.reasons import MAX_MESSAGES, NotImportableError
 from oneclaw.text import replace_unstorable_in_json
@@ -52,4 +52,8 @@ def _read(value: dict[str, object], file_block: own.FileBlock) -> Conversation:
         return chatgpt.conversation(value)
     if isinstance(value.get("chat_messages"), list):
         return claude.conversation(value)
+    if isinstance(value.get("chat"), dict):
+        return open_webui.conversation(value)
+    if "conversationId" in value:
+        return librechat.conversation(value)
     raise NotImportableError("unknown")

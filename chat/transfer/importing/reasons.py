@@ -5,9 +5,10 @@ from django.conf import settings
 from oneclaw.reasons import Reason
 from oneclaw.text import formatted_number
 
-# Bytes of JSON of one conversation, how deep its parts may lie in each other, and its messages.
+# Bytes of JSON of one conversation, how deep its parts may lie in each other, and its messages. LibreChat puts answers
+# into what they answer, two levels each; json.loads and what follows it recurse, up to Python's limit of 1,000.
 CONVERSATION_MAX_BYTES = 50 * 1024 * 1024
-NESTING_MAX_LEVELS = 100
+NESTING_MAX_LEVELS = 300
 MAX_MESSAGES = 10_000
 # Conversations of one file.
 MAX_CONVERSATIONS = 100_000

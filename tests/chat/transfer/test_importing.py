@@ -17,7 +17,21 @@ from chat.models import ChatSession, ImportJob, Message
 from chat.transfer.importing import chatgpt, create, formats, jobs, json_stream, reasons, unpack
 from oneclaw import invariants
 from tests.conversations import send, settle
-from tests.imports import CHATGPT, CLAUDE, DAY, PICTURES, as_json, as_zip, node, numbered, tree
+from tests.imports import (
+    CHATGPT,
+    CLAUDE,
+    DAY,
+    LIBRECHAT,
+    NO_PARENT,
+    OPEN_WEBUI,
+    PICTURES,
+    as_json,
+    as_zip,
+    libre,
+    node,
+    numbered,
+    tree,
+)
 
 
 @pytest.fixture
@@ -94,6 +108,52 @@ def test_claudes_branches_when_messages_name_the_one_before(ada, bring):
     assert [text for _, text in lines(session, active=True)] == ["m1", "m2", "m4"]
     assert [text for _, text in lines(session, active=False)] == ["m3"]
     assert list(invariants.check()) == []
+
+
+def test_open_webuis_answers_with_thoughts_tools_and_ratings(bring):
+    job = bring([OPEN_WEBUI])
+    session = ChatSession.objects.get()
+    assert (job.brought, job.left_out, session.title, session.archived_at) == (1, 1, "Weather", session.active_at)
+    assert session.active_at == dt.datetime.fromtimestamp(DAY + 60, dt.UTC)
+    assert lines(session, active=True) == [
+        ("user", "*Attached: map.pdf*\n\nIs it warm in Paris?"),
+        ("assistant", '*weather*\n\n```json\n{"city": "Paris"}\n```\n\n```\n18C\n```\n\nYes.'),
+    ]
+    older = session.messages.get(active=False)
+    assert older.text == '*weather*\n\n```json\n{"city": 1}\n```\n\n```\n18C\n```\n\nIt is **18** degrees.'
+    assert (older.model, older.rating.is_good, older.rating.reason) == ("llama3.1:latest", False, "Wrong day")
+    assert bring([OPEN_WEBUI]).known == 1
+
+
+def test_folded_parts_that_never_end_are_text_and_take_no_time(bring):
+    text = "<details" + "<details type='x'>" * 10_000
+    answer = OPEN_WEBUI["chat"]["history"]["messages"]["a2"] | {"output": [], "content": text}
+    bring([{"id": "w-2", "chat": {"title": "Long", "history": {"messages": {"a2": answer}}}}])
+    assert Message.objects.get().text == text
+
+
+def test_librechats_list_with_branches(bring):
+    job = bring(LIBRECHAT)
+    session = ChatSession.objects.get()
+    assert (job.brought, job.left_out, session.title) == (1, 1, "Boats")
+    assert lines(session, active=True) == [
+        ("user", "*Attached: harbour.png*\n\nWhich boat?"),
+        ("assistant", '*search*\n\n```json\n{"q": "boat"}\n```\n\n```\nBlue\n```\n\nA blue one.'),
+        ("user", "Thanks"),
+    ]
+    older = session.messages.get(active=False)
+    assert (older.text, older.model, older.rating.is_good) == ("A red one.", "gpt-4-turbo", True)
+    assert session.active_at == dt.datetime(2024, 5, 1, 16, 35, 39, 114_000, dt.UTC)
+
+
+def test_librechats_tree_of_a_long_conversation(bring):
+    inside = []
+    for number in range(140, 0, -1):
+        inside = [libre("q" if number % 2 else "answer", "", str(number), children=inside, messageId=f"m{number}")]
+    inside[0]["parentMessageId"] = NO_PARENT
+    job = bring({"conversationId": "l-2", "title": "Long", "recursive": True, "messagesTree": inside})
+    assert counts(job) == ("done", 1, 1, 0, 0)
+    assert [text for _, text in lines(ChatSession.objects.get(), active=True)] == [str(n) for n in range(1, 141)]
 
 
 def test_the_same_file_again_doubles_nothing(ada, stranger, bring):
@@ -183,7 +243,7 @@ def test_more_conversations_than_anybody_has(bring, monkeypatch):
 def test_what_is_left_aside_is_named_with_its_reason(bring, monkeypatch):
     monkeypatch.setattr(json_stream, "CONVERSATION_MAX_BYTES", 5_000)
     monkeypatch.setattr(formats, "MAX_MESSAGES", 3)
-    deep = '{"title": "Deep", "a": ' + "[" * 200 + "]" * 200 + "}"
+    deep = '{"title": "Deep", "a": ' + "[" * 400 + "]" * 400 + "}"
     texts = [
         json.dumps(CLAUDE),
         json.dumps({"title": "Odd", "something": 1}),
