@@ -29,7 +29,7 @@ from chat.transfer.importing.conversation import (
 )
 
 # Thoughts, calls of tools, and code that was run are folded parts in the text of an answer.
-START_TAG, END_TAG = re.compile(r"<details\b([^>]*)>"), "</details>"
+START_TAG, END_TAG = re.compile(r"<details\b([^<>]*)>"), "</details>"
 ATTRIBUTE = re.compile(r'\b(\w+)="([^"]*)"')
 
 
