@@ -21,9 +21,10 @@ from oneclaw.web.limits.early_refusal import Application, Message, Receive, Send
 
 TOO_MANY = gettext_lazy("Too many requests. Try again in a moment.")
 # When more requests of one sign-in wait than a browser sends at once for a page, it is a program: they are answered one
-# at a time, each after a pause as long as the last one took, because the threads that answer them share one interpreter
-# with everything that others wait for.
+# at a time, each after a pause that is so many times as long as the last one took, because the threads that answer them
+# share one interpreter with everything that others wait for.
 CROWD_COUNT = 10
+PAUSE_FACTOR = 3
 PAUSE_MAX_SECONDS = 1.0
 # Requests of one sign-in that may wait, and for how long.
 WAITING_MAX_COUNT, WAITING_SECONDS = 60, 10.0
@@ -87,7 +88,7 @@ class RequestSlots:
             del self._running[asker]
         if seconds and self._is_crowd(asker):
             self._pausing.add(asker)
-            asyncio.get_running_loop().call_later(min(seconds, PAUSE_MAX_SECONDS), self._end_pause, asker)
+            asyncio.get_running_loop().call_later(min(PAUSE_FACTOR * seconds, PAUSE_MAX_SECONDS), self._end_pause, asker)
         self._begin_waiting()
 
     def _end_pause(self, asker: str) -> None:
