@@ -88,7 +88,8 @@ class RequestSlots:
             del self._running[asker]
         if seconds and self._is_crowd(asker):
             self._pausing.add(asker)
-            asyncio.get_running_loop().call_later(min(PAUSE_FACTOR * seconds, PAUSE_MAX_SECONDS), self._end_pause, asker)
+            pause_seconds = min(PAUSE_FACTOR * seconds, PAUSE_MAX_SECONDS)
+            asyncio.get_running_loop().call_later(pause_seconds, self._end_pause, asker)
         self._begin_waiting()
 
     def _end_pause(self, asker: str) -> None:
