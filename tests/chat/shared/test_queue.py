@@ -37,6 +37,14 @@ async def waiting(client, *texts):
     return shown
 
 
+async def answered():
+    """Wait until no answer is being written: the queue is empty a moment before the turn of its last message begins."""
+    async with asyncio.timeout(20):
+        while await in_database(Message.objects.filter(status=Message.Status.RUNNING).exists):
+            await asyncio.sleep(0.02)
+    await idle()
+
+
 async def test_messages_wait_their_turn_and_are_answered_in_order(ada, scripted):
     cast = await in_database(shared_conversation, ada)
     scripted.script(model.answer(LONG), model.answer(model.text("To Olga.")), model.answer(model.text("To Ada.")))
@@ -49,7 +57,7 @@ async def test_messages_wait_their_turn_and_are_answered_in_order(ada, scripted)
         shown = await waiting(rita, "The second", "The third")
         assert [each["name"] for each in shown] == ["Olga", "ada@example.org"]
         await waiting(rita)
-        await idle()
+        await answered()
     said = await in_database(
         lambda: list(
             Message.objects.filter(seq__gt=2).order_by("seq").values_list("role", "text", "author__first_name")
@@ -119,7 +127,7 @@ async def test_what_waits_is_answered_once_though_nobody_opens_the_conversation(
     async with asyncio.timeout(20):
         while await in_database(QueuedMessage.objects.exists):
             await asyncio.sleep(0.02)
-    await idle()
+    await answered()
     for end in ends_listening:
         end()
     said = await in_database(
