@@ -15,6 +15,7 @@ from memory.index.documents import try_to_index
 from memory.lab import golden
 from memory.library import files as library_files
 from memory.library import reading as library_reading
+from memory.library import retention as library_retention
 from memory.library import vectors as library_vectors
 from memory.models import Comparison, DocumentJob, FileVersion, Flush, MemoryDocument
 from memory.notes import document_jobs, flush
@@ -171,6 +172,7 @@ def embed_pending() -> None:
 @shared_task
 def purge() -> None:
     retention.sweep_by_age()
+    library_retention.sweep_by_age()
 
 
 @shared_task

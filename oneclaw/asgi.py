@@ -15,6 +15,7 @@ from django.core.asgi import get_asgi_application
 from chat import takeover
 from chat.routing import websocket_urlpatterns
 from chat.turns import loop
+from chat.turns.slots import turn_slots
 from oneclaw import llm, runtime_settings
 from oneclaw.telemetry import tracing
 from oneclaw.web.body_limit import BodyLimitMiddleware
@@ -33,7 +34,7 @@ async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
             tracing.begin()
             await llm.warm_up()
             takeover.begin()
-            runtime_settings.follow()
+            runtime_settings.follow(turn_slots.give_free)
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
             await loop.shutdown()

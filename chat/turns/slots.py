@@ -7,9 +7,9 @@ who was served longest ago, so that a person does not wait for all the turns tha
 import asyncio
 from collections import Counter, deque
 
-from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
+from oneclaw.runtime_settings import limit
 from oneclaw.text import UserFacingError
 
 # For each running turn, a person may have this many that wait.
@@ -32,12 +32,12 @@ class TurnSlots:
 
     def is_free(self, user_id: int) -> bool:
         """Return whether a turn of the person would get a slot at once."""
-        has_room = self._running.total() < settings.UPSTREAM_STREAMS
-        return has_room and self._running[user_id] < settings.PERSON_TURNS and user_id not in self._waiting
+        has_room = self._running.total() < limit("upstream_streams")
+        return has_room and self._running[user_id] < limit("person_turns") and user_id not in self._waiting
 
     def refuse_if_full(self, user_id: int) -> None:
         """Raise TooManyTurnsError when no further turn of the person may wait."""
-        if len(self._waiting.get(user_id, ())) >= WAITING_FACTOR * settings.PERSON_TURNS:
+        if len(self._waiting.get(user_id, ())) >= WAITING_FACTOR * limit("person_turns"):
             raise TooManyTurnsError
 
     async def take(self, user_id: int) -> None:
@@ -62,8 +62,13 @@ class TurnSlots:
         self._running[user_id] -= 1
         if not self._running[user_id]:
             del self._running[user_id]
-        while self._running.total() < settings.UPSTREAM_STREAMS:
-            served = [person for person in self._waiting if self._running[person] < settings.PERSON_TURNS]
+        self.give_free()
+
+    def give_free(self) -> None:
+        """Give the slots that are free to those who wait, also after a limit was raised."""
+        most = limit("person_turns")
+        while self._running.total() < limit("upstream_streams"):
+            served = [person for person in self._waiting if self._running[person] < most]
             if not served:
                 return
             self._give(min(served, key=lambda person: self._running[person]))

@@ -5,7 +5,6 @@ keeps is removed.
 """
 
 from django.db import transaction
-from django.db.models import Q
 
 from memory.files import disk
 from memory.files.folders import folder_of
@@ -45,10 +44,7 @@ def due(rule: RetentionRule) -> MemoryDocumentQuerySet:
     else:
         kept = [CURATED, CURATED_ALTERNATIVE, recent_path(), *WORKSPACE_FILES]
         old = old.exclude(path__regex=DAILY_LOG).exclude(path__in=kept).exclude(path__startswith=f"{SKILLS}/")
-    of_held = Q(space__in=holds.held_spaces()) | Q(
-        space__kind__in=["own", "agent"], space__owner__in=holds.held_people()
-    )
-    return old.exclude(of_held).order_by("updated_at", "pk")
+    return old.exclude(holds.of_held_spaces("space")).order_by("updated_at", "pk")
 
 
 @transaction.atomic

@@ -7,6 +7,7 @@ without a row is swept.
 import hashlib
 import logging
 import uuid
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -44,7 +45,7 @@ def add(space: Space, user: User, name: str, data: bytes) -> FileVersion:
     try:
         with transaction.atomic():
             # Two uploads of the same name at once become two versions, in some order.
-            hold(f"library {space.pk}")
+            hold(lock_of(space.pk))
             file = LibraryFile.objects.filter(space=space, name=name).first()
             newest = file.versions.order_by("number").last() if file else None
             if newest is not None and newest.sha256 == version.sha256:
@@ -77,17 +78,28 @@ def hash_of(data: bytes) -> str:
 def remove(file: LibraryFile, by: User) -> None:
     """Delete `file` with its versions, chunks and vectors, and what people said about its lines. The caller has checked
     that `by` may. Raise HeldError when a legal hold keeps it."""
+    adders = User.objects.filter(pk__in=file.versions.values("owner"))
+    holds.refuse_if_held(people=adders, spaces=[file.space])
+    delete(file, actor=by)
+
+
+@transaction.atomic
+def delete(file: LibraryFile, *, actor: User | None = None, **details: Any) -> None:
+    """Delete what `remove` deletes, without asking for holds; the event of the audit log gets `actor` and `details`."""
     space = file.space
-    holds.refuse_if_held(spaces=[space])
-    with transaction.atomic():
-        hold(f"library {space.pk}")
-        ids = list(FileVersion.objects.filter(file=file).values_list("pk", flat=True))
-        with vectors.without_unused(file):
-            record(AuditKind.DELETED, actor=by, space=space, of="library_file", file=file.pk)
-            # The database removes index and chunks with the file.
-            file.delete()
-        LineFeedback.objects.of_removed_lines(space).delete()
-        transaction.on_commit(lambda: _remove_stored(space.pk, ids))
+    hold(lock_of(space.pk))
+    ids = list(FileVersion.objects.filter(file=file).values_list("pk", flat=True))
+    with vectors.without_unused(file):
+        record(AuditKind.DELETED, actor=actor, space=space, of="library_file", file=file.pk, **details)
+        # The database removes index and chunks with the file.
+        file.delete()
+    LineFeedback.objects.of_removed_lines(space).delete()
+    transaction.on_commit(lambda: _remove_stored(space.pk, ids))
+
+
+def lock_of(space_id: int) -> str:
+    """Return the name of the lock that is held while files of the space are added or removed."""
+    return f"library {space_id}"
 
 
 def sweep() -> int:
@@ -148,5 +160,8 @@ def _refuse_without_room(space: Space, size: int, *, is_new: bool) -> None:
 
 
 def _remove_stored(space_id: int, ids: list[uuid.UUID]) -> None:
-    for each in ids:
-        storage.remove(space_id, str(each))
+    try:
+        for each in ids:
+            storage.remove(space_id, str(each))
+    except OSError:
+        logger.exception("Removed files of a library are still stored; the sweep removes them.")

@@ -27,6 +27,12 @@ def held_spaces() -> QuerySet[LegalHold, int | None]:
     return LegalHold.objects.filter(ended_at=None, space__isnull=False).values_list("space_id", flat=True)
 
 
+def of_held_spaces(space: str) -> Q:
+    """Return the rows whose space, in the column `space`, is held, or is private and its owner is."""
+    of_people = {f"{space}__kind__in": Space.PRIVATE, f"{space}__owner__in": held_people()}
+    return Q(**{f"{space}__in": held_spaces()}) | Q(**of_people)
+
+
 def is_held(user_id: int) -> bool:
     """Return whether nothing of the person may be removed."""
     return LegalHold.objects.filter(user=user_id, ended_at=None).exists()

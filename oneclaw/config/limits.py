@@ -2,22 +2,27 @@
 
 from oneclaw.config import environment
 
+# The least and the most of limits that owners also change on a page (oneclaw/runtime_settings/limits.py).
+AT_ONCE_BOUNDS = 1, 1000
+STREAMS_BOUNDS = 1, 900
+PER_MINUTE_BOUNDS = 0, 1_000_000
+
 # Addresses or networks of proxies, whose X-Forwarded-For is believed.
 TRUSTED_PROXIES = environment.networks("ONECLAW_TRUSTED_PROXIES")
 # Turns of one person that may run at once in a web process; further ones wait.
-PERSON_TURNS = environment.whole("ONECLAW_PERSON_TURNS", 4, 1, 1000)
+PERSON_TURNS = environment.whole("ONECLAW_PERSON_TURNS", 4, *AT_ONCE_BOUNDS)
 # Turns of all people that may run at once in a web process: each has a connection to the model's server.
-UPSTREAM_STREAMS = environment.whole("ONECLAW_UPSTREAM_STREAMS", 200, 1, 900)
+UPSTREAM_STREAMS = environment.whole("ONECLAW_UPSTREAM_STREAMS", 200, *STREAMS_BOUNDS)
 # Requests to the HTTP API, and searches, of one person in a minute, in each web process; 0: no limit.
-API_REQUESTS_PER_MINUTE = environment.whole("ONECLAW_API_REQUESTS_PER_MINUTE", 600, 0, 1_000_000)
+API_REQUESTS_PER_MINUTE = environment.whole("ONECLAW_API_REQUESTS_PER_MINUTE", 600, *PER_MINUTE_BOUNDS)
 # Messages that one person may send, and files that they may upload, in a minute, in each web process; 0: no limit.
-MESSAGES_PER_MINUTE = environment.whole("ONECLAW_MESSAGES_PER_MINUTE", 60, 0, 1_000_000)
-UPLOADS_PER_MINUTE = environment.whole("ONECLAW_UPLOADS_PER_MINUTE", 60, 0, 1_000_000)
+MESSAGES_PER_MINUTE = environment.whole("ONECLAW_MESSAGES_PER_MINUTE", 60, *PER_MINUTE_BOUNDS)
+UPLOADS_PER_MINUTE = environment.whole("ONECLAW_UPLOADS_PER_MINUTE", 60, *PER_MINUTE_BOUNDS)
 # Requests of one sign-in or key that a web process answers at once; further ones wait, and then are refused.
-PERSON_REQUESTS = environment.whole("ONECLAW_PERSON_REQUESTS", 3, 1, 1000)
+PERSON_REQUESTS = environment.whole("ONECLAW_PERSON_REQUESTS", 3, *AT_ONCE_BOUNDS)
 # Searches of one person that may run at once in a web process; further ones are refused.
-PERSON_SEARCHES = environment.whole("ONECLAW_PERSON_SEARCHES", 4, 1, 1000)
-SEARCHES_PER_MINUTE = environment.whole("ONECLAW_SEARCHES_PER_MINUTE", 120, 0, 1_000_000)
+PERSON_SEARCHES = environment.whole("ONECLAW_PERSON_SEARCHES", 4, *AT_ONCE_BOUNDS)
+SEARCHES_PER_MINUTE = environment.whole("ONECLAW_SEARCHES_PER_MINUTE", 120, *PER_MINUTE_BOUNDS)
 # How deep a sub-session may be below a person's conversation: 1: a sub-session begins no other one; 0: there are none.
 SPAWN_DEPTH = environment.whole("ONECLAW_SPAWN_DEPTH", 1, 0, 3)
 # Tokens that all sub-sessions of one answer may read and write together.

@@ -117,6 +117,7 @@ class RetentionRule(models.Model):
         FILES = "files", _("Attached files")
         DAILY_LOGS = "daily_logs", _("Daily logs of memory")
         DOCUMENTS = "documents", _("Other documents of memory, unchanged")
+        LIBRARY_FILES = "library_files", _("Documents of libraries, without a new version")
 
     kind = models.CharField(max_length=20, choices=Kind)
     space = models.ForeignKey(Space, on_delete=models.CASCADE, null=True, blank=True, related_name="retention_rules")

@@ -1,100 +1,46 @@
-"""The settings that owners change on a page, without a restart.
+"""The settings that owners change on pages, without a restart.
 
     value("sign_up")        # "closed"
+    limit("person_turns")   # 4
 
 A variable of the environment wins. Each process reads the rows at most once in KNOWN_SECONDS, so that all of them have
 a change within seconds; web processes have it at once, by a hint.
 """
 
+import asyncio
 import hashlib
-import os
+import itertools
+import logging
+import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
 
-from django.conf import settings
+from django.db import Error as DatabaseFailure
 from django.db import transaction
-from django.utils.translation import gettext_lazy as _
 
 from oneclaw import pubsub
 from oneclaw.audit.record import record
+from oneclaw.locks import hold
 from oneclaw.models import AuditKind, RuntimeSetting, User
-from oneclaw.text import StrOrPromise, UserFacingError
+from oneclaw.runtime_settings.declared import DECLARED, TEXT_MAX_CHARS, Declared, NotChangeableError
+from oneclaw.runtime_settings.limits import LIMITS, Limit, NotALimitError
+from oneclaw.threads import in_database
+
+logger = logging.getLogger(__name__)
 
 # How long a process believes what it has read.
 KNOWN_SECONDS = 3.0
 # Of the hints that a row has changed.
 TOPIC = "settings"
-TEXT_MAX_CHARS = 500
 
-
-@dataclass(frozen=True)
-class Declared:
-    """A setting: its variable in the environment and its name in Django's settings, if it has them."""
-
-    name: str
-    title: StrOrPromise
-    help: StrOrPromise = ""
-    variables: tuple[str, ...] = ()
-    default_from: str = ""
-    # What it may be; empty: a text.
-    choices: Mapping[str, StrOrPromise] = field(default_factory=dict)
-
-    @property
-    def fixed_by(self) -> str:
-        """Return the variable of the environment that decides it; "" when none does."""
-        return next((name for name in self.variables if os.environ.get(name, "").strip()), "")
-
-    @property
-    def default(self) -> str:
-        return str(getattr(settings, self.default_from)) if self.default_from else ""
-
-
-DECLARED = {
-    each.name: each
-    for each in (
-        Declared(
-            "sign_up",
-            _("Who may create an account"),
-            variables=("ONECLAW_SIGN_UP", "ONECLAW_SIGNUP_OPEN"),
-            default_from="SIGN_UP",
-            choices={
-                "closed": _("Only who is invited"),
-                "approval": _("Everybody, after approval"),
-                "open": _("Everybody"),
-            },
-        ),
-        Declared(
-            "curation",
-            _("Memory of others for administrators"),
-            variables=("ONECLAW_CURATION",),
-            default_from="CURATION",
-            choices={
-                "recorded": _("Opens; each look is recorded"),
-                "reason": _("Opens for an hour, with a reason"),
-                "closed": _("Stays closed"),
-            },
-        ),
-        Declared("announcement", _("Announcement"), _("Everybody sees it above each page until they dismiss it.")),
-        Declared(
-            "maintenance",
-            _("Maintenance"),
-            _(
-                "While there is a text, only owners can send messages; running answers end normally. "
-                "Say why, and when it ends."
-            ),
-        ),
-    )
-}
 # What was read last, and until when by the monotonic clock it is believed.
 _known: tuple[float, dict[str, str]] = (0.0, {})
-
-
-class NotChangeableError(UserFacingError):
-    """The environment decides this setting, or the value is not one of its choices."""
-
-    wording = _("This setting cannot be changed so.")
+# The reads are numbered as they begin; this one has been stored.
+_numbers = itertools.count(1)
+_stored_number = 0
+_storing = threading.Lock()
+# The event loop keeps no task alive.
+_tasks: set["asyncio.Task[None]"] = set()
 
 
 def value(name: str) -> str:
@@ -105,40 +51,80 @@ def value(name: str) -> str:
     return stored().get(name, declared.default)
 
 
+def limit(name: str) -> int:
+    """Return the limit `name` as this process has read it last, without a statement: event loops ask for it, too."""
+    declared = LIMITS[name]
+    return declared.number_of("" if declared.fixed_by else _known[1].get(name, ""))
+
+
 def stored() -> dict[str, str]:
     """Return the values that have rows, read at most KNOWN_SECONDS ago."""
-    global _known
-    until, values = _known
-    if time.monotonic() >= until:
-        values = dict(RuntimeSetting.objects.values_list("name", "value"))
-        _known = time.monotonic() + KNOWN_SECONDS, values
-    return values
+    if time.monotonic() >= _known[0]:
+        read()
+    return _known[1]
 
 
-def follow() -> None:
-    """Read the rows again after each hint that they have changed, as long as the running event loop runs."""
-    pubsub.subscribe(TOPIC, lambda _: forget())
+def read() -> None:
+    """Read the rows now. Sync."""
+    global _known, _stored_number
+    number = next(_numbers)
+    values = dict(RuntimeSetting.objects.values_list("name", "value"))
+    with _storing:
+        # One that began later may have stored newer rows.
+        if number > _stored_number:
+            _stored_number, _known = number, (time.monotonic() + KNOWN_SECONDS, values)
+
+
+def follow(then: Callable[[], None] = lambda: None) -> None:
+    """Read the rows now, and again after each hint that they have changed, as long as the running event loop runs; call
+    `then` on it each time."""
+    changed = asyncio.Event()
+    changed.set()
+
+    def hear(_: object) -> None:
+        forget()
+        changed.set()
+
+    pubsub.subscribe(TOPIC, hear)
+    task = asyncio.create_task(_read_again(changed, then), name="settings")
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+
+
+async def _read_again(changed: asyncio.Event, then: Callable[[], None]) -> None:
+    while True:
+        await changed.wait()
+        changed.clear()
+        try:
+            await in_database(read)
+        except DatabaseFailure as error:
+            logger.warning("The settings of the pages could not be read; next try in a moment: %s", error)
+            changed.set()
+            await asyncio.sleep(KNOWN_SECONDS)
+        else:
+            then()
 
 
 def forget() -> None:
-    """Read the rows again when a value is needed next."""
+    """Read the rows again when a value is needed next; limits are until then what they were."""
     global _known
-    _known = 0.0, {}
+    _known = 0.0, _known[1]
 
 
 @transaction.atomic
 def change(actor: User, name: str, new: str) -> None:
-    """Set the setting `name` to `new` for all processes. Raise NotChangeableError."""
-    declared, new = DECLARED[name], new.strip()
-    if declared.fixed_by or len(new) > TEXT_MAX_CHARS or (declared.choices and new not in declared.choices):
+    """Set the setting or limit `name` to `new` for all processes. Raise NotChangeableError or NotALimitError."""
+    declared = (DECLARED | LIMITS)[name]
+    if declared.fixed_by:
         raise NotChangeableError
-    before = value(name)
+    new = declared.checked(new)
+    hold(f"setting {name}")
+    row = RuntimeSetting.objects.filter(pk=name).first()
+    before = row.value if row else "" if isinstance(declared, Limit) else declared.default
     if before == new:
         return
     RuntimeSetting.objects.update_or_create(name=name, defaults={"value": new, "changed_by": actor})
-    # The audit log has no text that a person wrote.
-    words: dict[str, Any] = {"before": before, "now": new} if declared.choices else {"now": "set" if new else "none"}
-    record(AuditKind.SETTING_CHANGED, actor=actor, setting=name, **words)
+    record(AuditKind.SETTING_CHANGED, actor=actor, setting=name, **declared.recorded(before, new))
     pubsub.notify(TOPIC, pubsub.MISSED)
     transaction.on_commit(forget)
 

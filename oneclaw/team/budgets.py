@@ -3,7 +3,6 @@
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import ValidationError
@@ -19,15 +18,6 @@ from oneclaw.models import AuditKind, Budget, Group, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.spend.budgets import states_of_all
 
-# What one person may do at once or in a minute: setting, title, and variable of the environment; 0 is no limit.
-LIMITS = [
-    ("PERSON_TURNS", gettext_lazy("Answers at once"), "ONECLAW_PERSON_TURNS"),
-    ("MESSAGES_PER_MINUTE", gettext_lazy("Messages in a minute"), "ONECLAW_MESSAGES_PER_MINUTE"),
-    ("SEARCHES_PER_MINUTE", gettext_lazy("Searches in a minute"), "ONECLAW_SEARCHES_PER_MINUTE"),
-    ("UPLOADS_PER_MINUTE", gettext_lazy("Files uploaded in a minute"), "ONECLAW_UPLOADS_PER_MINUTE"),
-    ("API_REQUESTS_PER_MINUTE", gettext_lazy("Requests to the API in a minute"), "ONECLAW_API_REQUESTS_PER_MINUTE"),
-    ("PERSON_REQUESTS", gettext_lazy("Requests at once"), "ONECLAW_PERSON_REQUESTS"),
-]
 changes_budgets = permission_required("oneclaw.change_budget", raise_exception=True)
 
 
@@ -75,14 +65,13 @@ class BudgetForm(LimitsForm):
 @require_http_methods(["GET", "POST"])
 @changes_budgets
 def budgets(request: SignedInRequest) -> HttpResponse:
-    """Show all budgets with what is used of them, and the limits of one person; POST makes a budget."""
+    """Show all budgets with what is used of them; POST makes a budget."""
     form = BudgetForm(request.POST or None, initial={"period": Budget.Period.MONTH})
     if request.method == "POST" and form.is_valid():
         saved(request, form)
         return redirect("team_budgets")
     status = 422 if form.errors else 200
-    limits = [(title, getattr(settings, name), variable) for name, title, variable in LIMITS]
-    context = {"form": form, "budgets": states_of_all(), "limits": limits}
+    context = {"form": form, "budgets": states_of_all()}
     return render(request, "team/budgets.html", context, status=status)
 
 

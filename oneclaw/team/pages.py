@@ -30,6 +30,7 @@ PAGES = [
     TeamPage("groups", _("Groups"), "oneclaw.manage_people"),
     TeamPage("team_usage", _("Usage"), "oneclaw.view_spend"),
     TeamPage("team_budgets", _("Budgets"), "oneclaw.change_budget"),
+    TeamPage("team_limits", _("Limits"), "oneclaw.change_runtimesetting"),
     TeamPage("team_models", _("Models"), "oneclaw.change_modelrule"),
     TeamPage("team_settings", _("Settings"), "oneclaw.change_runtimesetting"),
     TeamPage("team_audit", _("Audit log"), "oneclaw.view_audit"),

@@ -14,7 +14,7 @@ from oneclaw import runtime_settings
 from oneclaw.models import RuntimeSetting, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.sign_in.fresh import fresh_sign_in_required
-from oneclaw.runtime_settings import DECLARED, TEXT_MAX_CHARS
+from oneclaw.runtime_settings.declared import DECLARED, TEXT_MAX_CHARS
 from oneclaw.text import UserFacingError
 
 changes_settings = permission_required("oneclaw.change_runtimesetting", raise_exception=True)

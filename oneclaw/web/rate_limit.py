@@ -10,9 +10,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from django.conf import settings
 from django.utils.translation import ngettext
 
+from oneclaw.runtime_settings import limit
 from oneclaw.text import UserFacingError
 
 # Buckets that are kept; beyond, full ones are dropped.
@@ -70,10 +70,10 @@ class TokenBuckets:
         }
 
 
-api_requests = TokenBuckets(lambda: settings.API_REQUESTS_PER_MINUTE)
-searches = TokenBuckets(lambda: settings.SEARCHES_PER_MINUTE)
-messages = TokenBuckets(lambda: settings.MESSAGES_PER_MINUTE)
-uploads = TokenBuckets(lambda: settings.UPLOADS_PER_MINUTE)
+api_requests = TokenBuckets(lambda: limit("api_requests_per_minute"))
+searches = TokenBuckets(lambda: limit("searches_per_minute"))
+messages = TokenBuckets(lambda: limit("messages_per_minute"))
+uploads = TokenBuckets(lambda: limit("uploads_per_minute"))
 # How many searches of each person run.
 _running: Counter[int] = Counter()
 _counting = threading.Lock()
@@ -86,7 +86,7 @@ def searching(user_id: int) -> Iterator[None]:
     """Count a search of the person while the block runs. Raise TooManyRequestsError when too many run, or have begun in
     this minute: each takes a connection to the database, and they would leave none to others."""
     with _counting:
-        if _running[user_id] >= settings.PERSON_SEARCHES:
+        if _running[user_id] >= limit("person_searches"):
             raise TooManyRequestsError(RUNNING_SECONDS)
         searches.take(user_id)
         _running[user_id] += 1

@@ -58,6 +58,8 @@ PAGES = """
     team_usage_csv                  staff       -
     team_budgets                    staff       staff
     team_budget                     staff       staff
+    team_limits                     staff       -
+    change_limit                    -           staff
     team_settings                   staff       -
     change_setting                  -           staff
     dismiss_announcement            -           persons

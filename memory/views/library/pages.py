@@ -15,6 +15,7 @@ from chat.library.excerpts import marked
 from chat.library.search import words_of
 from memory.library import texts
 from memory.library.download import download_of
+from memory.library.retention import days_kept
 from memory.library.search import FilePassage, page_address, search_files
 from memory.library.texts import FileText
 from memory.models import FileVersion, LibraryFile
@@ -60,6 +61,7 @@ def library_page(request: SignedInRequest) -> HttpResponse:
         "query": query,
         "spaces": Space.objects.visible_to(request.user).exclude(kind=Space.Kind.AGENT).order_by("pk"),
         "most_bytes": settings.LIBRARY_FILE_SIZE,
+        "days_kept": days_kept(space),
     }
     if query.strip():
         context |= found_context(request.user, space, query)

@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse, parse_cookie
 from django.utils.translation import gettext_lazy
 
 from oneclaw.people.keys import hashed
+from oneclaw.runtime_settings import limit
 from oneclaw.telemetry import metrics
 from oneclaw.web.limits.early_refusal import Application, Message, Receive, Send, refuse
 
@@ -236,7 +237,7 @@ def asker_of(scope: Message) -> str:
 
 def most_at_once(asker: str) -> int:
     """Return how many requests of `asker` are answered at once. Many people may have one address."""
-    return total_at_once() if asker.startswith(ADDRESS) else settings.PERSON_REQUESTS
+    return total_at_once() if asker.startswith(ADDRESS) else limit("person_requests")
 
 
 def total_at_once() -> int:
