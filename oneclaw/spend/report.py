@@ -15,7 +15,6 @@ from oneclaw.models import Space, Spend, SpendQuerySet
 
 # Of the months of reports. Their neighbours, which pages link, are dates in every timezone.
 YEARS = range(2000, 3000)
-TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "written_tokens")
 # What a report may be grouped by: the names of columns, the first of which is shown.
 GROUPINGS: dict[str, tuple[str, ...]] = {
     "model": ("model",),
@@ -148,7 +147,7 @@ def _with_spaces(spends: SpendQuerySet) -> SpendQuerySet:
 
 def _aggregates() -> dict[str, Any]:
     # Named otherwise than the columns, which they would hide.
-    sums = {f"sum_{name}": Sum(name, default=0) for name in TOKENS}
+    sums = {f"sum_{name}": Sum(name, default=0) for name in Spend.TOKENS}
     return {
         **sums,
         "calls": Count("pk"),
@@ -158,7 +157,7 @@ def _aggregates() -> dict[str, Any]:
 
 
 def _sums(row: dict[str, Any]) -> Sums:
-    tokens = {name: row[f"sum_{name}"] for name in TOKENS}
+    tokens = {name: row[f"sum_{name}"] for name in Spend.TOKENS}
     return Sums(calls=row["calls"], cost=row["sum_cost"], unpriced=row["unpriced"], **tokens)
 
 

@@ -61,7 +61,7 @@ def as_csv(request: SignedInRequest) -> HttpResponse:
     writer.writerow(COLUMNS)
     for row in report.lines(month.of_spends(Spend.objects.all()), month):
         names = [row["user__email"], row["space_name"], row["purpose"], row["model"]]
-        tokens = [row[f"sum_{name}"] for name in report.TOKENS]
+        tokens = [row[f"sum_{name}"] for name in Spend.TOKENS]
         cells = [row["day"].isoformat(), *map(harmless, names), row["calls"], *tokens]
         writer.writerow([*cells, f"{row['sum_cost']:f}", row["unpriced"]])
     return response
