@@ -121,7 +121,7 @@ def paid_by(payer: Payer) -> Iterator[Spending]:
         spending.store()
 
 
-def forget_gone(rows: Spends) -> None:
+def unset_deleted(rows: Spends) -> None:
     """Take from `rows`, which are not stored, the people and spaces that are not there any more."""
     people = set(User.objects.filter(pk__in={row.user_id for row in rows}).values_list("pk", flat=True))
     spaces = set(Space.objects.filter(pk__in={row.space_id for row in rows}).values_list("pk", flat=True))
@@ -136,7 +136,7 @@ def _insert(rows: Spends) -> None:
         Spend.objects.bulk_create(rows, ignore_conflicts=True)
     except IntegrityError:
         # The person, or the space, has gone while the model was asked.
-        forget_gone(rows)
+        unset_deleted(rows)
         Spend.objects.bulk_create(rows, ignore_conflicts=True)
 
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db.models.expressions import Combinable
 
 from oneclaw.models import Spend
-from oneclaw.spend.calls import forget_gone
+from oneclaw.spend.calls import unset_deleted
 
 
 class UnstoredCall(TypedDict):
@@ -37,7 +37,7 @@ def unstored(rows: Sequence[Spend]) -> list[UnstoredCall] | None:
 def store(calls: Iterable[UnstoredCall], at: Combinable) -> None:
     """Insert `calls` as rows of the time `at`, those that are none yet. Sync."""
     rows = [_row_of(call, at) for call in calls]
-    forget_gone(rows)
+    unset_deleted(rows)
     Spend.objects.bulk_create(rows, ignore_conflicts=True)
 
 
