@@ -43,7 +43,7 @@ def killed_in_an_answer(site: Site, session: str) -> None:
     site.upstream.replies.append(slow())
     with site.talk(session) as talk:
         send(talk, session, f"Tell me all the words of {session}.")
-        until(lambda: site.rows(SAVED, session), 20, "the call was saved")
+        until(lambda: site.rows(SAVED, session), 60, "the call was saved")
         site.strike("web", signal.SIGKILL)
     site.back("web")
     site.until_settled(session)
@@ -67,7 +67,7 @@ def test_a_frozen_web_that_wakes_up_doubles_nothing(site: Site):
     site.upstream.replies.append(slow())
     with site.talk(session) as talk:
         send(talk, session, f"Tell me all the words of {session}.")
-        until(lambda: site.rows(SAVED, session), 20, "the call was saved")
+        until(lambda: site.rows(SAVED, session), 60, "the call was saved")
         with site.frozen("web"):
             site.until_settled(session)
             before = stored(site, session)

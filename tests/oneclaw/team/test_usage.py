@@ -5,8 +5,10 @@ import datetime as dt
 
 import pytest
 from django.contrib.auth.models import Permission
+from django.test import Client
 
 from oneclaw.models import Budget, Group, Space, Spend, User
+from oneclaw.people.roles import set_role
 from oneclaw.spend.calls import Payer, Spending
 
 pytestmark = pytest.mark.django_db
@@ -69,6 +71,32 @@ def test_only_those_who_may_see_everybodys_usage_find_its_page(client, ada, bill
     assert "/team/usage/" in text_of(client.get("/settings/"))
     client.force_login(ada)
     assert "/team/usage/" not in text_of(client.get("/settings/"))
+
+
+@pytest.mark.parametrize("role", User.Role.values)
+def test_each_role_sees_and_changes_what_it_may_of_money(ada, spent, role):
+    budget = Budget.objects.create(user=ada, period="month", max_cost=20)
+    person = User.objects.create_user("somebody@example.org", "correct horse battery", timezone_chosen=True)
+    set_role(person, role)
+    person.save()
+    client = Client()
+    client.post("/accounts/login/", {"login": person.email, "password": "correct horse battery"})
+    sees, changes = role in ("owner", "auditor", "billing"), role == "owner"
+    for path in (f"/team/usage/?month={JUNE}", f"/team/usage.csv?month={JUNE}"):
+        response = client.get(path)
+        assert (response.status_code, b"ada@example.org" in response.content) == ((200, True) if sees else (403, False))
+    # Their own usage is for everybody, and theirs alone.
+    own = text_of(client.get(f"/settings/usage/?month={JUNE}"))
+    assert "No model was asked in this month." in own
+    assert ('href="/team/usage/"' in text_of(client.get("/settings/"))) == sees
+    statuses = [
+        client.post("/team/budgets/", {"period": "day", "max_tokens": "5"}).status_code,
+        client.post(f"/team/budgets/{budget.pk}/", {"max_cost": "30"}).status_code,
+        client.post(f"/team/budgets/{budget.pk}/", {"do": "delete"}).status_code,
+    ]
+    assert statuses == [302 if changes else 403] * 3
+    left = [(each.user_id, each.period, each.max_cost) for each in Budget.objects.all()]
+    assert left == ([(None, "day", None)] if changes else [(ada.pk, "month", 20)])
 
 
 def test_the_page_of_the_team_adds_up_by_person_group_space_purpose_and_model(client, biller, ada, spent):
