@@ -86,6 +86,14 @@ LEASES_KEPT = """
     FROM chat_turn WHERE status = 'running' AND lease_until < now() - make_interval(secs => %(grace)s)
 """
 
+CALLS_ARE_STORED = """
+    SELECT format('turn %%s has ended, and %%s of its calls of models are not rows of spend',
+                  id, jsonb_array_length(unstored_calls))
+    FROM chat_turn
+    WHERE unstored_calls IS NOT NULL AND status <> 'running'
+        AND finished_at < now() - make_interval(secs => %(grace)s)
+"""
+
 # The results of an answer's calls are in the next tool message of the turn. While that message is running, results may
 # be missing.
 TOOL_USES_HAVE_RESULTS = """
@@ -245,6 +253,7 @@ INVARIANTS = [
     Invariant("a session has one running turn at most", violations_by_query(ONE_RUNNING_TURN)),
     Invariant("what has ended has the time of its end", violations_by_query(FINISHED_AT_IFF_ENDED)),
     Invariant("no turn is past its lease", violations_by_query(LEASES_KEPT, grace=grace_seconds("chat-sweep"))),
+    Invariant("an ended turn is paid for", violations_by_query(CALLS_ARE_STORED, grace=grace_seconds("chat-sweep"))),
     Invariant("a sub-task ends with its turn", violations_by_query(SUB_TASKS_END, grace=grace_seconds("chat-sweep"))),
     Invariant("a tool use has one result", violations_by_query(TOOL_USES_HAVE_RESULTS)),
     Invariant("a result has its tool use", violations_by_query(RESULTS_HAVE_TOOL_USES)),

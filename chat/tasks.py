@@ -8,7 +8,7 @@ from chat.attachments import store
 from chat.compaction import make
 from chat.conversations import presence, retention, temporary, titles, transcript
 from chat.conversations.shared import queue
-from chat.models import ContextRound, ImportJob, SessionRoute
+from chat.models import ContextRound, ImportJob, SessionRoute, Turn
 from chat.routes import resets
 from chat.schedules import beat, planning
 from chat.schedules import retention as schedule_retention
@@ -23,6 +23,7 @@ from oneclaw.tasks import send
 @shared_task
 def sweep() -> None:
     transcript.sweep()
+    Turn.objects.ended().store_calls()
     queue.offer_left()
     temporary.sweep()
     presence.sweep()

@@ -78,6 +78,7 @@ def purge(due: ChatSessionQuerySet, session_id: uuid.UUID) -> bool:
     session = not_held(due).select_for_update(of=("self",)).filter(pk=session_id).first()
     if session is None:
         return False
+    session.turns.all().store_calls()
     session.turns.all().delete()
     session.messages.all().delete()
     store.delete_files_of(session)

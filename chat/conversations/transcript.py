@@ -25,7 +25,7 @@ from chat.rendering.citations import content_columns, ended_meta
 from chat.rendering.messages import html_columns
 from oneclaw import pubsub
 from oneclaw.llm import Block
-from oneclaw.models import User, clock
+from oneclaw.models import Spend, User, clock
 from oneclaw.reasons import Reason
 from oneclaw.spend.calls import Spends
 from oneclaw.text import UserFacingError, replace_unstorable_in_json
@@ -283,7 +283,7 @@ def finish_turn(
     **fields: Any,
 ) -> Message:
     """Store the end of a turn, what its model has cost, and what `more_meta` adds to its meta. Raise LeaseLostError."""
-    ended = {"status": Turn.Status(status), "error_code": code, "error": error}
+    ended = {"status": Turn.Status(status), "error_code": code, "error": error, "unstored_calls": None}
     meta = {**ended_meta(answer, content)["meta"], **more_meta()}
     written = {"status": status, "meta": meta, **content_columns(content, answer.meta), **fields}
     if not any(block["type"] == "tool_use" for block in written["content"]):
@@ -346,14 +346,15 @@ def close_tools(session: ChatSession, turn: Turn, answer: Message, sentence: str
 
 
 def interrupt(session: ChatSession, turn: Turn) -> None:
-    """Mark a turn of a locked session, and its running messages, as interrupted.
+    """Mark a turn of a locked session, and its running messages, as interrupted, and store what it has cost.
 
     The turn gets another holder, so that a late writer with the old one is refused.
     """
     now = clock.database_now()
     # The turn before its messages, the lock order of all writers.
+    turn.store_calls()
     turn.status, turn.finished_at, turn.holder = Turn.Status.INTERRUPTED, clock.database_now(), uuid.uuid4()
-    turn.save(update_fields=["status", "finished_at", "holder"])
+    turn.save(update_fields=["status", "finished_at", "holder", "unstored_calls"])
     last = turn.messages.filter(role=Message.Role.ASSISTANT).order_by("seq").last()
     if last is not None and last.status == Message.Status.RUNNING:
         update_message(last, status=Message.Status.INTERRUPTED, finished_at=now)
@@ -366,9 +367,12 @@ def interrupt(session: ChatSession, turn: Turn) -> None:
 
 
 @transaction.atomic
-def interrupt_own_turn(turn: Turn) -> None:
-    """Interrupt a turn of this process that cannot continue. Raise LeaseLostError when it does not hold the turn."""
-    interrupt(lock_held_session(turn), turn)
+def interrupt_own_turn(turn: Turn, spends: Spends = ()) -> None:
+    """Interrupt a turn of this process that cannot continue, and store what it has cost. Raise LeaseLostError when it
+    does not hold the turn."""
+    session = lock_held_session(turn)
+    Spend.objects.bulk_create(spends, ignore_conflicts=True)
+    interrupt(session, turn)
 
 
 def sweep() -> int:

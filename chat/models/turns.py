@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from django.conf import settings
-from django.db import models
-from django.db.models import Q
+from django.db import models, transaction
+from django.db.models import Q, Value
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Now
+from django.db.models.functions import Least, Now
 
 from oneclaw.models import User, clock
 from oneclaw.reasons import ReasonField
+from oneclaw.spend import unstored
 
 
 class TurnQuerySet(models.QuerySet["Turn"]):
@@ -22,6 +23,16 @@ class TurnQuerySet(models.QuerySet["Turn"]):
     def abandoned(self) -> "TurnQuerySet":
         """Return the running turns whose lease has expired, because their process no longer renews it."""
         return self.running().filter(lease_until__lt=clock.database_now())
+
+    def ended(self) -> "TurnQuerySet":
+        return self.exclude(status=Turn.Status.RUNNING)
+
+    @transaction.atomic
+    def store_calls(self) -> None:
+        """Store the calls of each that no process will store: those that go, or were ended without it."""
+        for turn in self.filter(unstored_calls__isnull=False).select_for_update(no_key=True):
+            turn.store_calls()
+            turn.save(update_fields=["unstored_calls"])
 
 
 def lease_end() -> Combinable:
@@ -63,6 +74,9 @@ class Turn(models.Model):
     holder = models.UUIDField(default=uuid.uuid4)
     lease_until = models.DateTimeField()
     stop_requested = models.BooleanField(default=False)
+    # Its calls of models as of the last checkpoint (oneclaw.spend.unstored.UnstoredCall), which are not rows of spend
+    # yet; whoever ends the turn of a process that has died stores them.
+    unstored_calls = models.JSONField(null=True, blank=True)
     # The protocol code of a failure (oneclaw.llm.ModelRequestError.code), and the reason that the person is shown.
     error_code = models.CharField(max_length=40, blank=True)
     error = ReasonField()
@@ -78,11 +92,26 @@ class Turn(models.Model):
         ]
         indexes = [
             models.Index(fields=["lease_until"], condition=Q(status="running"), name="turn_leases"),
+            # Of turns that a process of an earlier release has ended: usually none.
+            models.Index(
+                fields=["id"],
+                condition=Q(unstored_calls__isnull=False) & ~Q(status="running"),
+                name="turns_with_unstored_calls",
+            ),
             models.Index(fields=["asked_by"], condition=Q(asked_by__isnull=False), name="turns_of_members"),
         ]
 
     def __str__(self) -> str:
         return f"turn {self.pk} of {self.session_id}: {self.status}"
+
+    def store_calls(self) -> None:
+        """Make rows of spend of its unstored calls, those that are none yet, of the time when its process last lived.
+
+        The turn itself is not saved. Call inside a transaction, with its row locked.
+        """
+        if self.unstored_calls:
+            unstored.store(self.unstored_calls, at=Least(clock.database_now(), Value(self.lease_until)))
+        self.unstored_calls = None
 
     @property
     def person(self) -> User:

@@ -27,10 +27,11 @@ from chat.schedules.head import BeatContext
 from chat.schedules.quiet import Answer, answer_of_call, answer_of_text
 from chat.schedules.respond import RESPOND, RESPOND_NAME
 from chat.turns.answer import FAILED_ENDINGS, end_columns
+from chat.turns.checkpoints import kept
 from chat.turns.tools import WaitingCall, call_tool, failed, validate
 from oneclaw import llm
 from oneclaw.models import User, clock
-from oneclaw.spend.calls import Spending, paid_by
+from oneclaw.spend.calls import Spending
 
 # Requests of one beat, the tokens of each answer, and the seconds of all of them.
 MAX_ROUNDS = 3
@@ -87,8 +88,7 @@ def ask(beat: Beat, session: ChatSession, context: BeatContext) -> Asked:
     deadline = time.monotonic() + BEAT_MAX_SECONDS
     try:
         for number in range(1, MAX_ROUNDS + 1):
-            with paid_by(payer_of_answers(turn)) as spending:
-                content, broken, finished = asyncio.run(_read(request, deadline, spending))
+            content, broken, finished = _answer_of(turn, request, deadline)
             _count(beat, finished)
             if ending := FAILED_ENDINGS.get(finished.stop_reason):
                 raise ending
@@ -129,15 +129,27 @@ def _begin(beat: Beat, session: ChatSession, context: BeatContext) -> tuple[Turn
     return turn, answer, head
 
 
+def _answer_of(
+    turn: Turn, request: llm.Request, deadline: float
+) -> tuple[list[llm.Block], dict[str, str], llm.Finished]:
+    """Return what `_read` does, and store what it has cost."""
+    spending = Spending(payer_of_answers(turn))
+    try:
+        return asyncio.run(_read(turn, request, deadline, spending))
+    finally:
+        spending.store_rest()
+
+
 async def _read(
-    request: llm.Request, deadline: float, spending: Spending
+    turn: Turn, request: llm.Request, deadline: float, spending: Spending
 ) -> tuple[list[llm.Block], dict[str, str], llm.Finished]:
     """Return the blocks of one answer, the faults in tool arguments by tool_use id, and how it finished."""
     content: list[llm.Block] = []
     broken: dict[str, str] = {}
     try:
         left = max(1.0, deadline - time.monotonic())
-        async with asyncio.timeout(left), aclosing(llm.stream(request, spending)) as events:
+        stream = llm.stream(request, spending)
+        async with asyncio.timeout(left), kept(turn, spending), aclosing(stream) as events:
             async for event in events:
                 if isinstance(event, llm.BlockFinished):
                     block = _with_own_id(event.block, content)

@@ -28,7 +28,7 @@ from chat.session_tools.limits import (
 from chat.session_tools.wording import relayed_text
 from chat.turns import loop
 from chat.turns.persist import persist
-from oneclaw import pubsub
+from oneclaw import llm, pubsub
 from oneclaw.locks import hold
 from oneclaw.models import clock
 from oneclaw.reasons import Reason
@@ -66,6 +66,11 @@ def accept(call: ToolCall, target: ChatSession, text: str) -> RelayedMessage:
     known = own.filter(turn=sent_in.turn, tool_use_id=call.id).first()
     if known is not None:
         return known
+    try:
+        llm.refuse_if_used_up(call.user.pk)
+    except llm.BudgetUsedUpError as failure:
+        message = "A budget of the person is used up, so nothing is sent that would be answered. Answer here."
+        raise ToolError("limit_reached", message, failure.reason) from None
     hops = int(sent_in.turn.prompt.meta.get("hops", 0)) + 1
     if hops > HOPS_MAX_COUNT:
         message = f"This message has passed {HOPS_MAX_COUNT} conversations: it goes no further. Answer here."

@@ -1,8 +1,12 @@
-"""Checkpoints: all growing answers of this process are saved by one statement, and their leases by another."""
+"""Checkpoints: all growing answers of this process are saved by one statement; their leases, and the calls of models
+that are not stored yet, by another."""
 
 import asyncio
+import contextlib
 import json
 import logging
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
@@ -15,15 +19,18 @@ from chat.rendering.citations import content_columns
 from chat.turns.answer import GrowingAnswer
 from oneclaw import pubsub
 from oneclaw.llm import Block
+from oneclaw.spend.calls import Spending
+from oneclaw.spend.unstored import UnstoredCall, unstored
 from oneclaw.telemetry import metrics
-from oneclaw.threads import in_reserved_thread
+from oneclaw.threads import in_database, in_reserved_thread
 
 logger = logging.getLogger(__name__)
 
 # Only the holder in the row renews a lease; a turn that is missing in the result is lost.
 RENEW = """
-    UPDATE chat_turn AS turn SET lease_until = statement_timestamp() + make_interval(secs => %s)
-    FROM unnest(%s::bigint[], %s::uuid[]) AS mine(id, holder)
+    UPDATE chat_turn AS turn
+    SET lease_until = statement_timestamp() + make_interval(secs => %s), unstored_calls = mine.calls::jsonb
+    FROM unnest(%s::bigint[], %s::uuid[], %s::text[]) AS mine(id, holder, calls)
     WHERE turn.id = mine.id AND turn.holder = mine.holder AND turn.status = 'running'
     RETURNING turn.id, turn.stop_requested
 """
@@ -34,11 +41,26 @@ SAVE = """
 """
 
 
+@dataclass(frozen=True)
+class Lease:
+    """A turn that a process holds, and its calls of models that are not stored yet."""
+
+    turn_id: int
+    holder: UUID
+    calls: list[UnstoredCall] | None = None
+
+    @staticmethod
+    def of(turn: Turn, spending: Spending) -> "Lease":
+        """Return the lease of `turn` with what `spending` holds now."""
+        return Lease(turn.pk, turn.holder, unstored(spending.rows))
+
+
 class LeasedTurn(Protocol):
     """The interface of a running turn that a checkpoint uses."""
 
     turn: Turn
     answer: GrowingAnswer
+    spending: Spending
 
     def end(self, how: str) -> None:
         """End the turn soon; `how` is "stopped" or "lost"."""
@@ -75,7 +97,7 @@ class Checkpoints:
     async def save(self) -> None:
         """Save changed answers, renew every lease, and end the turns that another process stopped or took over."""
         running = list(self.turns.values())
-        leases = [(turn.turn.pk, turn.turn.holder) for turn in running]
+        leases = [Lease.of(turn.turn, turn.spending) for turn in running]
         grown = [(turn, turn.answer, turn.answer.revision) for turn in running]
         grown = [(turn, answer, revision) for turn, answer, revision in grown if revision != answer.saved_revision]
         texts = [(turn.turn, answer.message, answer.content) for turn, answer, _ in grown]
@@ -95,15 +117,11 @@ def log_failure(task: "asyncio.Task[None]") -> None:
         logger.error("Growing answers are not saved any more.", exc_info=error)
 
 
-def save_rows(leases: list[tuple[int, UUID]], texts: list[tuple[Turn, Message, list[Block]]]) -> dict[int, bool]:
-    """Renew the leases and save the texts; return {turn id: whether a stop was requested} of turns still held.
-
-    `leases` are (turn id, holder), `texts` (turn, answer, content blocks).
-    """
+def save_rows(leases: Sequence[Lease], texts: list[tuple[Turn, Message, list[Block]]]) -> dict[int, bool]:
+    """Renew `leases` and save `texts`, which are (turn, answer, content blocks); return {turn id: whether a stop was
+    requested} of turns still held."""
     # First, and in its own transaction: a faulty text must not keep the leases from being renewed.
-    with connection.cursor() as cursor:
-        cursor.execute(RENEW, [settings.LEASE_SECONDS, [pk for pk, _ in leases], [holder for _, holder in leases]])
-        held = dict(cursor.fetchall())
+    held = renew(leases)
     with transaction.atomic(), connection.cursor() as cursor:
         kept = [
             (turn, message.pk, content_columns(content, message.meta))
@@ -116,6 +134,37 @@ def save_rows(leases: list[tuple[int, UUID]], texts: list[tuple[Turn, Message, l
             cursor.execute(SAVE, [[message for _, message, _ in kept], contents, words])
             pubsub.notify_all([change_hint(turn.session_id, by_turn=True) for turn, _, _ in kept])
     return held
+
+
+def renew(leases: Sequence[Lease]) -> dict[int, bool]:
+    """Renew `leases`, and save the calls that are not stored yet; return {turn id: whether a stop was requested} of
+    turns still held."""
+    ids, holders = [lease.turn_id for lease in leases], [lease.holder for lease in leases]
+    calls = [None if lease.calls is None else json.dumps(lease.calls) for lease in leases]
+    with connection.cursor() as cursor:
+        cursor.execute(RENEW, [settings.LEASE_SECONDS, ids, holders, calls])
+        return dict(cursor.fetchall())
+
+
+@contextlib.asynccontextmanager
+async def kept(turn: Turn, spending: Spending) -> AsyncGenerator[None]:
+    """Keep the lease of `turn`, which a worker runs, and save its calls, while the block asks its model."""
+    keeping = asyncio.create_task(_keep(turn, spending))
+    try:
+        yield
+    finally:
+        keeping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await keeping
+
+
+async def _keep(turn: Turn, spending: Spending) -> None:
+    while True:
+        await asyncio.sleep(settings.CHECKPOINT_SECONDS)
+        try:
+            await in_database(renew, [Lease.of(turn, spending)])
+        except Error:
+            logger.warning("The lease of turn %s was not renewed; trying again.", turn.pk, exc_info=True)
 
 
 checkpoints = Checkpoints()

@@ -63,7 +63,7 @@ class RunningTurn:
     def __init__(self, turn: Turn, answer: Message, listen: "ListenerFactory") -> None:
         self.turn = turn
         self.answer = GrowingAnswer(answer)
-        self._spending = Spending(payer_of_answers(turn))
+        self.spending = Spending(payer_of_answers(turn))
         # "stopped", "interrupted" or "lost" once the end was requested.
         self.ending = ""
         # Whether the turn can be ended at once: it waits for a slot, or the model streams.
@@ -100,8 +100,8 @@ class RunningTurn:
                 self._release_slot()
                 checkpoints.remove(self)
                 self.listener.closed()
-                if self._spending.rows:  # It did not end as it should.
-                    await persist(self._spending.store)
+                if self.spending.rows:  # It was not this process that ended it.
+                    await persist(self.spending.store_rest)
             # Only now: the answer is stored and shown, and the next turn need not wait for the receivers.
             await self._notify_receivers()
         except transcript.LeaseLostError:
@@ -125,7 +125,8 @@ class RunningTurn:
         except transcript.LeaseLostError:
             raise
         except Exception:
-            await persist(transcript.interrupt_own_turn, self.turn)
+            with self.spending.storing() as spends:
+                await persist(transcript.interrupt_own_turn, self.turn, spends)
             raise
 
     async def _rounds(self) -> llm.Finished:
@@ -276,7 +277,7 @@ class RunningTurn:
             request = replace(request, model=self._model)
         set_answer_meta(self.answer.message, request, self.turn)
         self.answer.message.meta |= self._sources.asked(self.turn, request)
-        return llm.stream(request, self._spending)
+        return llm.stream(request, self.spending)
 
     async def _request(self) -> llm.Request:
         """Return the next request; the first one after room was made for it, if needed."""
@@ -299,7 +300,7 @@ class RunningTurn:
         """Run the calls `uses` of this answer in order, and begin the next answer, which also reads `notices`."""
         answer = self.answer.message
         self._said.append(self.answer.text)
-        with self._spending.storing() as spends:
+        with self.spending.storing() as spends:
             ended = end_columns(finished)
             results = await persist(transcript.finish_round, self.turn, answer, self.answer.content, spends, **ended)
         found: dict[str, llm.Block] = {}
@@ -353,7 +354,7 @@ class RunningTurn:
     ) -> None:
         if status == "lost":
             raise transcript.LeaseLostError
-        with self._spending.storing() as spends:
+        with self.spending.storing() as spends:
             message = await persist(
                 transcript.finish_turn,
                 self.turn,

@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from django.conf import settings
 
@@ -61,7 +62,6 @@ MAX_ATTEMPTS = 3
 RETRY_MAX_SECONDS = 30.0
 RETRY_FIRST_SECONDS = 0.5
 
-
 # The stop reasons after which the text of complete() is not whole.
 FAILED_ENDINGS: dict[str, type[ModelRequestError]] = {
     "refusal": AnswerRefusedError,
@@ -78,7 +78,8 @@ MAX_REFUSALS = 4
 async def stream(request: Request, spending: Spending) -> AsyncGenerator[Event]:
     """Yield the events of the answer as they arrive. The answer is complete if and only if the last one is Finished.
 
-    What the server says that each attempt took is added to `spending`, which the caller stores, however it ends.
+    What the server says that each attempt took is in `spending` as soon as it is read; the caller stores it, however
+    the answer ends.
 
     Raise a ModelRequestError otherwise, and no other exception. Before the first event, a retryable failure is followed
     by the next server that may answer; after the last one, by a Retrying event and another attempt from the first. Use
@@ -267,7 +268,8 @@ async def warm_up() -> None:
 async def _attempt(
     parts: dict[str, Any], may_be_silent: bool, spending: Spending, route: Route
 ) -> AsyncGenerator[Event]:
-    reader = AnswerReader(parts["model"])
+    reader, call_id = AnswerReader(parts["model"]), uuid4()
+    noted = reader.usage
     arrived, outcome, began = False, "abandoned", time.monotonic()
     silence = settings.SILENCE_TIMEOUT
     longest = silence * (THINKING_SILENCE_FACTOR if may_be_silent else 1)
@@ -286,6 +288,9 @@ async def _attempt(
                     if not data:
                         break
                     events = reader.feed(data)
+                    if reader.usage is not noted:
+                        noted = reader.usage
+                        spending.note(call_id, reader.model, whole_usage(noted), upstream=route.name)
                     if events and not arrived:
                         failing.has_answered(route)
                         metrics.first_events.labels(parts["model"]).observe(time.monotonic() - began)
@@ -311,7 +316,8 @@ async def _attempt(
         metrics.model_requests.labels(parts["model"], "ok" if reader.finished else outcome).inc()
         # Also of an attempt that failed, or is not read to its end.
         if reader.usage:
-            spending.add(reader.model, whole_usage(reader.usage), is_whole=reader.finished, upstream=route.name)
+            call = (reader.model, whole_usage(reader.usage))
+            spending.add(*call, is_whole=reader.finished, upstream=route.name, call_id=call_id)
 
 
 def _messages_for(parts: Mapping[str, Any], route: Route) -> Any:

@@ -91,7 +91,7 @@ class AnswerReader:
     def __init__(self, model: str) -> None:
         self._parser = sse.EventParser()
         self._open: dict[int, _Open] = {}
-        # What the server has said so far: which model answers, and the tokens.
+        # What the server has said so far: which model answers, and the tokens; another mapping when it says more.
         self.model = model
         self.usage: dict[str, Any] = {}
         self._stop_reason: str | None = None
@@ -145,10 +145,11 @@ class AnswerReader:
             events.append(_finish(message["index"], self._open.pop(message["index"])))
         elif kind == "message_start":
             self.model = message["message"].get("model") or self.model
-            self.usage.update(message["message"].get("usage") or {})
+            self.usage = {**self.usage, **(message["message"].get("usage") or {})}
         elif kind == "message_delta":
             self._stop_reason = message["delta"].get("stop_reason") or self._stop_reason
-            self.usage.update({key: value for key, value in (message.get("usage") or {}).items() if value is not None})
+            more = {key: value for key, value in (message.get("usage") or {}).items() if value is not None}
+            self.usage = {**self.usage, **more}
         elif kind == "message_stop":
             self._stop(events)
         elif kind == "error":

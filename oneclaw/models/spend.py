@@ -48,6 +48,8 @@ class Spend(models.Model):
         Purpose.TOPICS,
         Purpose.EMBEDDING,
     )
+    # The columns of tokens, in the order of the numbers in `price`.
+    TOKENS: ClassVar[tuple[str, ...]] = ("input_tokens", "output_tokens", "cached_tokens", "written_tokens")
     MODEL_MAX_CHARS: ClassVar[int] = 100
     # Decimal places of a price per million tokens; a cost has six more, so it is exact.
     PRICE_DECIMALS: ClassVar[int] = 6
@@ -89,11 +91,11 @@ class Spend(models.Model):
     @property
     def tokens(self) -> int:
         """Return all tokens of the call."""
-        return self.input_tokens + self.output_tokens + self.cached_tokens + self.written_tokens
+        return sum(getattr(self, name) for name in self.TOKENS)
 
     def set_price(self, price: tuple[Decimal, ...] | None) -> None:
         """Set `price`, four numbers per million tokens, and what the call costs by it."""
         self.price = None if price is None else list(price)
         if price is not None:
-            counts = (self.input_tokens, self.output_tokens, self.cached_tokens, self.written_tokens)
+            counts = [getattr(self, name) for name in self.TOKENS]
             self.cost = sum((count * each for count, each in zip(counts, price, strict=True)), Decimal()) / 1_000_000

@@ -26,7 +26,7 @@ def usage(request: SignedInRequest) -> HttpResponse:
     spends = month.of_spends(Spend.objects.visible_to(request.user))
     whole = report.sums_of(spends)
     context = {
-        "month": month,
+        **months_of(month, request),
         "whole": whole,
         "memory_percent": report.share(report.sums_of(report.of_memory(spends)), whole),
         **chart_of(report.by_day(spends, month), whole),
@@ -42,6 +42,12 @@ def month_asked(request: SignedInRequest) -> Month:
         return Month.of(request.GET.get("month", ""), request.user.day(), request.user.zone)
     except ValueError:
         raise Http404 from None
+
+
+def months_of(month: Month, request: SignedInRequest) -> dict[str, Any]:
+    """Return what the template of the months needs: `month`, and those before and after it that are linked."""
+    earlier, later = month.neighbours(request.user.day())
+    return {"month": month, "earlier": earlier, "later": later}
 
 
 def chart_of(days: Sequence[tuple[dt.date, Sums]], whole: Sums) -> dict[str, Any]:

@@ -1,22 +1,28 @@
 """The calls of models until their rows are stored: every function that asks a model takes one of these.
 
-A turn stores the rows by the statement that ends it, or a round of its tools (`storing`). Everything else stores them
-right after the call, before its result is used, so that work that fails later has still cost what it cost (`store`).
+A call is here from the moment at which its server has first said what it takes. A turn stores the rows by the statement
+that ends it, or a round of its tools (`storing`); until then its checkpoints save them (oneclaw/spend/unstored.py).
+Everything else stores them right after the call, before its result is used, so that work that fails later has still
+cost what it cost (`store`).
 """
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4, uuid5
 
-from oneclaw.models import Space, Spend
+from django.db import IntegrityError
+
+from oneclaw.models import Space, Spend, User
 from oneclaw.spend.prices import exact_price_of, prices_on
 from oneclaw.telemetry import metrics
 from oneclaw.text import replace_unstorable
 
 Spends = Sequence[Spend]
 TOKENS_MAX_COUNT = 2**31 - 1
+# What the id of a row is made of that has the rest of a call.
+REST = "rest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +43,29 @@ class Spending:
         self.payer = payer
         self.rows: list[Spend] = []
 
-    def add(self, model: str, usage: Mapping[str, Any], *, is_whole: bool = True, upstream: str = "") -> None:
-        """Add a call with the `usage` of the server of `model`; `is_whole`: until its end.
+    def add(
+        self,
+        model: str,
+        usage: Mapping[str, Any],
+        *,
+        is_whole: bool = True,
+        upstream: str = "",
+        call_id: UUID | None = None,
+    ) -> None:
+        """Add a call that has ended, with the `usage` of the server of `model`; `is_whole`: until its end.
 
-        `upstream` is the name of the server in ONECLAW_UPSTREAMS that has answered; "": the first one.
+        `upstream` is the name of the server in ONECLAW_UPSTREAMS that has answered; "": the first one. `call_id` is
+        that of a call that was noted before.
         """
+        row = self.note(call_id or uuid4(), model, usage, is_whole=is_whole, upstream=upstream)
+        metrics.count_call(row.model, usage, float(row.cost or 0))
+
+    def note(
+        self, call_id: UUID, model: str, usage: Mapping[str, Any], *, is_whole: bool = False, upstream: str = ""
+    ) -> Spend:
+        """Keep what the server of `model` has said so far that the call `call_id` takes, and return its row."""
         row = Spend(
+            id=call_id,
             user_id=self.payer.user_id,
             space_id=self.payer.space_id,
             session_id=self.payer.session_id,
@@ -55,8 +78,8 @@ class Spending:
             is_whole=is_whole,
         )
         row.set_price(exact_price_of(row.model, prices_on(upstream)))
-        self.rows.append(row)
-        metrics.count_call(row.model, usage, float(row.cost or 0))
+        self.rows = [*(each for each in self.rows if each.pk != call_id), row]
+        return row
 
     @contextlib.contextmanager
     def storing(self) -> Iterator[Spends]:
@@ -75,7 +98,17 @@ class Spending:
             for row in self.rows:
                 row.user_id = owner_id
         with self.storing() as rows:
-            Spend.objects.bulk_create(rows, ignore_conflicts=True)
+            _insert(rows)
+
+    def store_rest(self) -> None:
+        """Insert the rows of a turn that another process has ended. Idempotent. Sync.
+
+        What that process has stored of a call never changes: a row of its own has what the server said since then.
+        """
+        ours = {row.pk: row for row in self.rows}
+        self.store()
+        rests = [_rest_of(ours[stored.pk], stored) for stored in Spend.objects.filter(pk__in=ours)]
+        _insert([rest for rest in rests if rest.tokens])
 
 
 @contextlib.contextmanager
@@ -86,6 +119,36 @@ def paid_by(payer: Payer) -> Iterator[Spending]:
         yield spending
     finally:
         spending.store()
+
+
+def unset_deleted(rows: Spends) -> None:
+    """Take from `rows`, which are not stored, the people and spaces that are not there any more."""
+    people = set(User.objects.filter(pk__in={row.user_id for row in rows}).values_list("pk", flat=True))
+    spaces = set(Space.objects.filter(pk__in={row.space_id for row in rows}).values_list("pk", flat=True))
+    for row in rows:
+        row.user_id = row.user_id if row.user_id in people else None
+        row.space_id = row.space_id if row.space_id in spaces else None
+
+
+def _insert(rows: Spends) -> None:
+    """Insert `rows`, those that are not there yet."""
+    try:
+        Spend.objects.bulk_create(rows, ignore_conflicts=True)
+    except IntegrityError:
+        # The person, or the space, has gone while the model was asked.
+        unset_deleted(rows)
+        Spend.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _rest_of(call: Spend, stored: Spend) -> Spend:
+    """Return a row with what `call` has taken since its row `stored`; the same one each time."""
+    rest = Spend(id=uuid5(call.pk, REST), is_whole=call.is_whole)
+    for name in ("user_id", "space_id", "session_id", "purpose", "model"):
+        setattr(rest, name, getattr(call, name))
+    for name in Spend.TOKENS:
+        setattr(rest, name, max(0, getattr(call, name) - getattr(stored, name)))
+    rest.set_price(None if call.price is None else tuple(call.price))
+    return rest
 
 
 def _tokens(usage: Mapping[str, Any], name: str) -> int:

@@ -2,31 +2,29 @@
 
 import datetime as dt
 import zoneinfo
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Case, Count, F, Q, Sum, Value, When
+from django.db.models import Case, Count, F, Q, Sum, When
 from django.db.models.functions import TruncDate
 from django.utils.translation import gettext as _
 
 from oneclaw.models import Space, Spend, SpendQuerySet
 
-# Of the months of reports. Their neighbours, which pages link, are dates in every timezone.
+# Of the months of reports. Their neighbours are dates in every timezone.
 YEARS = range(2000, 3000)
-TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "written_tokens")
-# What a report may be grouped by: the names of columns, the first of which is shown.
+# What a report may be grouped by: columns, of which the first is the name and the last the key.
 GROUPINGS: dict[str, tuple[str, ...]] = {
     "model": ("model",),
     "purpose": ("purpose",),
     "person": ("user__email", "user_id"),
     "group": ("user__group_memberships__group__name",),
-    "space": ("space_name", "shared_space"),
+    "space": ("shared_name", "is_private", "shared_space"),
 }
 # The names of private spaces are those of people's agents, and theirs alone.
 PRIVATE = Q(space__kind__in=Space.PRIVATE)
-PRIVATE_NAME = "private"
 
 
 @dataclass(frozen=True)
@@ -85,6 +83,11 @@ class Month:
     def previous(self) -> "Month":
         return Month((self.first - dt.timedelta(days=1)).replace(day=1), self.zone)
 
+    def neighbours(self, today: dt.date) -> tuple["Month | None", "Month | None"]:
+        """Return the months before and after it that have a report; none is later than `today`."""
+        earlier = self.previous if self.previous.first.year in YEARS else None
+        return earlier, self.next if self.next.first <= today else None
+
     @property
     def days(self) -> list[dt.date]:
         """Return its days."""
@@ -115,7 +118,7 @@ def by(spends: SpendQuerySet, grouping: str) -> list[Row]:
     if grouping == "group":
         spends = spends.filter(user__group_memberships__isnull=False)
     rows = _with_spaces(spends).order_by().values(*columns).annotate(**_aggregates())
-    found = [Row(str(row[columns[-1]] or ""), _name(grouping, row[columns[0]]), _sums(row)) for row in rows]
+    found = [Row(str(row[columns[-1]] or ""), _name(grouping, row), _sums(row)) for row in rows]
     return sorted(found, key=lambda row: (-row.sums.cost, -row.sums.tokens, row.name))
 
 
@@ -132,23 +135,25 @@ def share(part: Sums, whole: Sums) -> int:
 
 
 def lines(spends: SpendQuerySet, month: Month) -> Sequence[dict[str, Any]]:
-    """Return the sums by day, person, space, purpose and model, for a file."""
-    columns = ("day", "user__email", "space_name", "purpose", "model")
+    """Return the sums by day, person, space, purpose and model, for a file. A space has its id, and its name unless it
+    is private."""
+    columns = ("day", "user__email", "shared_name", "shared_space", "is_private", "purpose", "model")
     rows = _with_spaces(spends).annotate(day=TruncDate("at", tzinfo=month.zone)).order_by().values(*columns)
     return rows.annotate(**_aggregates()).order_by(*(F(column).asc(nulls_last=True) for column in columns))
 
 
 def _with_spaces(spends: SpendQuerySet) -> SpendQuerySet:
-    """Return `spends` with `shared_space`, the id of a shared space, and `space_name`: PRIVATE_NAME for all others."""
+    """Return `spends` with `shared_space` and `shared_name`, the id and name of a shared space, and `is_private`."""
     return spends.annotate(
         shared_space=Case(When(PRIVATE, then=None), default=F("space_id")),
-        space_name=Case(When(PRIVATE, then=Value(PRIVATE_NAME)), default=F("space__name")),
+        shared_name=Case(When(PRIVATE, then=None), default=F("space__name")),
+        is_private=Case(When(PRIVATE, then=True), default=False),
     )
 
 
 def _aggregates() -> dict[str, Any]:
     # Named otherwise than the columns, which they would hide.
-    sums = {f"sum_{name}": Sum(name, default=0) for name in TOKENS}
+    sums = {f"sum_{name}": Sum(name, default=0) for name in Spend.TOKENS}
     return {
         **sums,
         "calls": Count("pk"),
@@ -158,17 +163,18 @@ def _aggregates() -> dict[str, Any]:
 
 
 def _sums(row: dict[str, Any]) -> Sums:
-    tokens = {name: row[f"sum_{name}"] for name in TOKENS}
+    tokens = {name: row[f"sum_{name}"] for name in Spend.TOKENS}
     return Sums(calls=row["calls"], cost=row["sum_cost"], unpriced=row["unpriced"], **tokens)
 
 
-def _name(grouping: str, value: str | None) -> str:
+def _name(grouping: str, row: Mapping[str, Any]) -> str:
+    value: str | None = row[GROUPINGS[grouping][0]]
     if grouping == "purpose":
         return str(Spend.Purpose(value or "").label)
     if grouping == "person":
         return value or _("People who have left")
     if grouping == "space":
-        return _("Private memory") if value == PRIVATE_NAME else value or _("No space")
+        return _("Private memory") if row["is_private"] else value or _("No space")
     return value or ""
 
 

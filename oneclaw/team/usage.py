@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 
 from oneclaw.models import Spend
 from oneclaw.people.requests import SignedInRequest
-from oneclaw.people.usage import chart_of, month_asked
+from oneclaw.people.usage import chart_of, month_asked, months_of
 from oneclaw.spend import budgets, report
 
 TITLES = {
@@ -23,9 +23,11 @@ TITLES = {
 # Rows of each table of the page; the file has all of them.
 TABLE_MAX_ROWS = 50
 COLUMNS = (
-    *("day", "person", "space", "purpose", "model", "calls"),
+    *("day", "person", "space", "space_id", "purpose", "model", "calls"),
     *("input_tokens", "output_tokens", "cached_tokens", "written_tokens", "cost", "calls_without_price"),
 )
+# What the file calls the private spaces of people and their agents, which have no id there.
+PRIVATE_NAME = "private"
 # A spreadsheet would compute a text that begins with one of these.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 sees_spend = permission_required("oneclaw.view_spend", raise_exception=True)
@@ -39,7 +41,7 @@ def usage(request: SignedInRequest) -> HttpResponse:
     spends = month.of_spends(Spend.objects.all())
     whole = report.sums_of(spends)
     context = {
-        "month": month,
+        **months_of(month, request),
         "whole": whole,
         "memory_percent": report.share(report.sums_of(report.of_memory(spends)), whole),
         **chart_of(report.by_day(spends, month), whole),
@@ -60,8 +62,9 @@ def as_csv(request: SignedInRequest) -> HttpResponse:
     writer = csv.writer(response)
     writer.writerow(COLUMNS)
     for row in report.lines(month.of_spends(Spend.objects.all()), month):
-        names = [row["user__email"], row["space_name"], row["purpose"], row["model"]]
-        tokens = [row[f"sum_{name}"] for name in report.TOKENS]
+        space = PRIVATE_NAME if row["is_private"] else row["shared_name"]
+        names = [row["user__email"], space, str(row["shared_space"] or ""), row["purpose"], row["model"]]
+        tokens = [row[f"sum_{name}"] for name in Spend.TOKENS]
         cells = [row["day"].isoformat(), *map(harmless, names), row["calls"], *tokens]
         writer.writerow([*cells, f"{row['sum_cost']:f}", row["unpriced"]])
     return response

@@ -30,6 +30,14 @@ def test_a_sub_task_without_a_running_turn(world, broken):
     assert said(lines) == {"a sub-task ends with its turn"}
 
 
+def test_an_ended_turn_whose_calls_are_no_rows(world, broken):
+    lines = broken(
+        "UPDATE chat_turn SET unstored_calls = '[{}]', finished_at = finished_at - interval '1 day' WHERE id = %s",
+        world.strangers_turn.pk,
+    )
+    assert said(lines) == {"an ended turn is paid for"}
+
+
 def test_a_place_taken_twice(world, broken, without_constraint):
     without_constraint("chat_message", "one_message_per_place")
     lines = broken("UPDATE chat_message SET seq = 1 WHERE session_id = %s AND seq = 2", world.strangers_session.pk)

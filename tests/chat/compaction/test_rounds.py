@@ -9,6 +9,7 @@ from oneclaw.demo.scripted import context_too_long
 from oneclaw.llm.server import server_hash
 from oneclaw.models import ModelFacts
 from oneclaw.threads import in_database
+from tests.spending import paid_for
 from tests.summaries import is_summary, make_rounds, replying
 from tests.talk import MODEL, Talk
 
@@ -75,6 +76,7 @@ async def test_a_person_asks_for_a_summary(talk):
     await talk.say("And now?")
     assert "the ferries" in str(next(each.body for each in talk.scripted.messages if is_summary(each.body)))
     assert (await rounds(talk))[0].pk == asked.pk
+    assert await in_database(paid_for, "summary") == [(session.owner_id, None, session.pk, True)]
     assert len(texts(talk.sent)) < 8
 
 

@@ -41,7 +41,7 @@ def test_its_own_leases_end_when_they_should(ada, wrong_clock, renewed, settings
     with wrong_clock():
         accepted = send(ada)
         if renewed == "by a checkpoint":
-            checkpoints.save_rows([(accepted.turn.pk, accepted.turn.holder)], [])
+            checkpoints.renew([checkpoints.Lease(accepted.turn.pk, accepted.turn.holder)])
         elif renewed:
             transcript.finish_round(accepted.turn, accepted.answer, [])
     assert settings.LEASE_SECONDS - 5 < seconds_until(Turn.objects.get().lease_until) <= settings.LEASE_SECONDS

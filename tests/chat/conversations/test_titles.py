@@ -12,6 +12,7 @@ from oneclaw.demo.model import reply
 from oneclaw.demo.replies import bad_request
 from oneclaw.demo.scripted import answer, text, thinking
 from tests.conversations import send, settle
+from tests.spending import paid_for
 
 
 @pytest.fixture
@@ -47,6 +48,7 @@ def test_the_fast_model_names_it_by_its_beginning(scripted, settings, session):
     assert "Camomile." in body["messages"][0]["content"]
     tasks.name_session(str(session.pk))
     assert len(scripted.messages) == 1
+    assert paid_for("title") == [(session.owner_id, None, session.pk, True)]
 
 
 def test_a_title_that_a_person_gave_stays(scripted, session):

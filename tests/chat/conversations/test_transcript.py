@@ -12,7 +12,7 @@ from chat.conversations import lifecycle, transcript
 from chat.conversations.shared import stopping
 from chat.live import replay
 from chat.models import ChatSession, Message, Turn
-from chat.turns.checkpoints import save_rows
+from chat.turns.checkpoints import Lease, save_rows
 from tests.conversations import FINISHED, TOOL_USE, abandon, send, settle
 
 CARD = {"state": "done", "summary": "Saved", "lines": []}
@@ -206,7 +206,7 @@ def test_a_text_that_cannot_be_kept_keeps_no_lease_from_being_renewed(ada):
     abandon(turn)
     unstorable = [{"type": "tool_use", "id": "toolu_1", "name": "n", "input": {"n": float("inf")}}]
     with pytest.raises(DataError):
-        save_rows([(turn.pk, turn.holder)], [(turn, answer, unstorable)])
+        save_rows([Lease(turn.pk, turn.holder)], [(turn, answer, unstorable)])
     turn.refresh_from_db()
     assert turn.lease_until > timezone.now()
 

@@ -17,6 +17,7 @@ from oneclaw import invariants
 from oneclaw.demo.scripted import answer, overloaded, tool_use
 from oneclaw.models import User
 from tests.conversations import send, settle
+from tests.spending import paid_for
 
 RESPOND = "heartbeat_respond"
 
@@ -53,6 +54,8 @@ def test_a_quiet_heartbeat_says_nothing_and_asks_no_more_until_something_changes
     assert len(scripted.messages) == 1
     put(ada, "HEARTBEAT.md", "- [ ] Watch the other oven\n")
     assert clock.work(minutes=30).outcome == "quiet"
+    hidden = [each.turn.session_id for each in Beat.objects.exclude(turn=None).order_by("pk")]
+    assert paid_for("schedule") == [(ada.pk, None, each, True) for each in hidden]
     settle(send(ada, "Something new"))
     assert clock.work(minutes=30).outcome == "quiet"
     assert "Something new" in str(scripted.messages[-1].body["messages"])

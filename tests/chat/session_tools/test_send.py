@@ -18,6 +18,7 @@ from chat.transfer import export
 from chat.turns import commands, loop
 from oneclaw import pubsub
 from oneclaw.demo import scripted as model
+from oneclaw.models import Budget
 from oneclaw.threads import in_database
 from tests.chat.shared.cast import shared_conversation
 from tests.conversations import send, settle
@@ -202,6 +203,16 @@ def test_five_are_sent_in_a_minute(ada, stranger):
         created_at=timezone.now() - dt.timedelta(seconds=limits.RELAYED_WINDOW_SECONDS)
     )
     accept(ada, other)
+
+
+def test_none_is_stored_when_a_budget_is_used_up(ada):
+    other, said = written(ada, "The other one"), send(ada)
+    Budget.objects.create(user=ada, period="day", max_tokens=0)
+    with pytest.raises(ToolError, match="budget") as error:
+        accept(ada, other, said=said)
+    # The card says when it ends.
+    assert "You can go on from" in str(error.value.reason)
+    assert not RelayedMessage.objects.exists()
 
 
 def test_it_goes_to_no_sub_session_and_to_nobody_elses_conversation(ada, stranger):

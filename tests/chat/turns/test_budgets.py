@@ -13,6 +13,7 @@ from memory.models import Flush
 from memory.notes import flush
 from oneclaw.demo import scripted as model
 from oneclaw.models import Budget, BudgetWarning, Group, Spend
+from oneclaw.spend.budgets import states_of, to_warn_of, used_up
 from oneclaw.spend.calls import Payer, Spending
 from oneclaw.threads import in_database
 from tests.chat.live.test_socket import Client, idle
@@ -130,6 +131,69 @@ def test_notes_and_titles_wait_for_the_next_budget(ada, scripted):
 
 
 @pytest.mark.parametrize(
+    ("used", "outcome"), [(79, "free"), (80, "warned"), (99, "warned"), (100, "used up"), (150, "used up")]
+)
+def test_from_80_percent_on_they_are_warned_and_at_all_of_it_refused(ada, used, outcome):
+    of(ada, tokens=100)
+    spent(ada, used)
+    states = states_of(ada)
+    is_warned = to_warn_of(ada, states) is not None
+    assert ("used up" if used_up(states) else "warned" if is_warned else "free") == outcome
+
+
+def test_what_was_spent_before_the_period_does_not_count(ada):
+    for period in ("day", "month"):
+        of(ada, period=period)
+    began = {state.budget.period: state.began for state in states_of(ada)}
+    for moment in (began["day"], began["month"]):
+        Spend.objects.create(user=ada, purpose="answer", model="m", input_tokens=7, at=moment - dt.timedelta(seconds=1))
+        Spend.objects.create(user=ada, purpose="answer", model="m", input_tokens=100, at=moment)
+    used = {state.budget.period: state.used_tokens for state in states_of(ada)}
+    # On the first day of a month both begin at once.
+    assert used == ({"day": 100, "month": 207} if began["day"] != began["month"] else {"day": 200, "month": 200})
+
+
+def test_a_groups_budget_is_that_of_its_members_alone(ada, stranger):
+    group = Group.objects.create(name="Research")
+    group.members.create(user=ada)
+    of(group=group)
+    spent(stranger, 5_000)
+    assert [state.used_tokens for state in states_of(ada)] == [0]
+    assert states_of(stranger) == []
+    spent(ada, 1_000)
+    assert used_up(states_of(ada)) is not None
+    group.members.all().delete()
+    assert states_of(ada) == []
+
+
+@pytest.mark.parametrize("whose", ["group", "all"])
+def test_the_periods_of_a_group_and_of_all_begin_at_midnight_utc(whose):
+    group = Group.objects.create(name="Research") if whose == "group" else None
+    moment = dt.datetime.fromisoformat("2026-12-31T23:30+01:00")
+    day, month = (of(group=group, period=period).period_at(moment) for period in ("day", "month"))
+    assert [each.isoformat() for each in day] == ["2026-12-31T00:00:00+00:00", "2027-01-01T00:00:00+00:00"]
+    assert [each.isoformat() for each in month] == ["2026-12-01T00:00:00+00:00", "2027-01-01T00:00:00+00:00"]
+
+
+@pytest.mark.parametrize("act", ["retry", "continue", "edit"])
+async def test_another_attempt_is_refused_too(ada, scripted, act):
+    async with Client(ada) as client:
+        session = await client.open()
+        await client.ask(session, "Hello")
+        await idle()
+        await in_database(of, ada, tokens=1)
+        last = await in_database(lambda: Message.objects.order_by("seq").last())
+        first = await in_database(lambda: Message.objects.order_by("seq").first())
+        if act == "edit":
+            await client.say("edit", message=str(first.pk), client_id=str(uuid.uuid4()), text="Good morning")
+        else:
+            await client.say(act, message=str(last.pk))
+        refused = await client.hear("error")
+    assert refused["code"] == "budget_used_up"
+    assert await in_database(Message.objects.count) == 2
+
+
+@pytest.mark.parametrize(
     ("period", "at", "began", "ends"),
     [
         ("day", "2026-03-29T12:00+02:00", "2026-03-29T00:00+01:00", "2026-03-30T00:00+02:00"),
@@ -142,11 +206,11 @@ def test_the_periods_of_a_person_are_those_of_their_clock(ada, period, at, began
 
 
 def test_a_budget_in_dollars_counts_what_has_a_price(ada, settings):
-    from oneclaw.spend.budgets import states_of
-
     Budget.objects.create(user=ada, period="month", max_cost=Decimal(2))
     spent(ada, 1_000_000)
     settings.PRICES = {"m": (1.5, 0, 0, 0)}
     spent(ada, 1_000_000)
     (state,) = states_of(ada)
     assert (state.used_cost, state.percent, state.is_used_up) == (Decimal("1.5"), 75, False)
+    spent(ada, 400_000)
+    assert used_up(states_of(ada)) is not None

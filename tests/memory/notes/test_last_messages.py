@@ -9,6 +9,7 @@ from memory.files.folders import folder_of
 from memory.models import DocumentJob, MemoryDocument
 from oneclaw import files
 from oneclaw.demo.scripted import answer, error
+from tests.spending import paid_for
 
 
 @pytest.fixture
@@ -42,6 +43,7 @@ def test_the_last_messages_go_into_a_file_named_after_the_day_and_what_they_were
     text = MemoryDocument.objects.get().content
     assert text.startswith("# Tea\n\n*Ended on ")
     assert text.endswith("The last messages:*\n\n15:32 Person: I move to Bern.\n\n15:40 Assistant: Noted.\n")
+    assert paid_for("last_messages") == [(ada.pk, space.pk, session.pk, True)]
 
 
 @pytest.mark.parametrize("reason", ["end", "archive"])

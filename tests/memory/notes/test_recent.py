@@ -17,6 +17,7 @@ from memory.policy.paths import recent_path
 from oneclaw.demo.scripted import answer, error
 from oneclaw.jobs import ClaimLostError
 from oneclaw.models import Space
+from tests.spending import paid_for
 
 BERN = json.dumps({"title": "Moving to Bern", "summary": "Ada moves to Bern. The flat is booked."})
 AT = dt.datetime(2026, 11, 21, 15, 32, tzinfo=dt.UTC)
@@ -42,6 +43,8 @@ def test_a_flushed_conversation_gets_a_section_with_title_time_and_summary(sessi
         "Ada moves to Bern. The flat is booked.\n\n"
     )
     assert "I move to Bern." in scripted.messages[1].body["messages"][0]["content"]
+    own = (session.owner_id, space.pk, session.pk, True)
+    assert (paid_for("notes"), paid_for("recent")) == ([own], [own])
 
 
 def test_the_same_conversation_updates_its_own_section_and_moves_to_the_top(session, say, ada, space, scripted):

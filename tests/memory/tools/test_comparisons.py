@@ -15,6 +15,7 @@ from memory.tools import comparisons
 from memory.tools.save_memory import SAVE
 from oneclaw import pubsub
 from oneclaw.demo.scripted import answer, bad_request, error, server_fault, thinking
+from tests.spending import paid_for
 
 
 @pytest.fixture
@@ -63,6 +64,8 @@ def test_a_line_that_contradicts_another_is_asked_about_after_the_call_has_its_r
     assert "1. - Ada lives in Zurich." in asked
     message = job.revision.message
     assert hints == [(f"session:{message.session_id}", {"kind": "updated", "message": str(message.pk)})]
+    space_id, session_id = job.revision.space_id, message.session_id
+    assert paid_for("contradictions") == [(job.owner_id, space_id, session_id, True)]
     # The same call once more saves nothing and asks nothing.
     save("Ada lives in Bern.", "b")
     later()

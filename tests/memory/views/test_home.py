@@ -16,6 +16,7 @@ from memory.lab import golden
 from memory.models import DocumentOverview, Flush, LabRun, MemoryDocument, Review, Topic, content_hash
 from oneclaw.demo.scripted import answer, bad_request
 from oneclaw.models import Space, SpaceMember
+from tests.spending import paid_for
 
 NO_MODEL = {"ANTHROPIC_API_KEY": "", "ANTHROPIC_BASE_URL": "", "DEMO_URL": "http://127.0.0.1:9"}
 
@@ -201,6 +202,7 @@ def test_the_fast_model_chooses_the_topics_in_the_background(
     topics = DocumentOverview.objects.get().topics
     assert topics[:2] == [Topic.WORK + 16, Topic.HOME + 16]
     assert topics[2] < 16
+    assert paid_for("topics") == [(space.owner_id, space.pk, None, True)]
     # Not asked again before ten minutes have passed.
     with django_capture_on_commit_callbacks() as sent:
         page("/memory/")

@@ -28,6 +28,7 @@ OPEN_TO = {
     "/team/people/": {"owner", "people"},
     "/groups/": {"owner", "people"},
     "/team/budgets/": {"owner"},
+    "/team/usage/": {"owner", "auditor", "billing"},
     "/team/models/": {"owner"},
     "/team/settings/": {"owner"},
     "/team/health/": {"owner", "auditor"},

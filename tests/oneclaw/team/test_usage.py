@@ -5,8 +5,10 @@ import datetime as dt
 
 import pytest
 from django.contrib.auth.models import Permission
+from django.test import Client
 
-from oneclaw.models import Budget, Group, Space, Spend
+from oneclaw.models import Budget, Group, Space, Spend, User
+from oneclaw.people.roles import set_role
 from oneclaw.spend.calls import Payer, Spending
 
 pytestmark = pytest.mark.django_db
@@ -71,6 +73,32 @@ def test_only_those_who_may_see_everybodys_usage_find_its_page(client, ada, bill
     assert "/team/usage/" not in text_of(client.get("/settings/"))
 
 
+@pytest.mark.parametrize("role", User.Role.values)
+def test_each_role_sees_and_changes_what_it_may_of_money(ada, spent, role):
+    budget = Budget.objects.create(user=ada, period="month", max_cost=20)
+    person = User.objects.create_user("somebody@example.org", "correct horse battery", timezone_chosen=True)
+    set_role(person, role)
+    person.save()
+    client = Client()
+    client.post("/accounts/login/", {"login": person.email, "password": "correct horse battery"})
+    sees, changes = role in ("owner", "auditor", "billing"), role == "owner"
+    for path in (f"/team/usage/?month={JUNE}", f"/team/usage.csv?month={JUNE}"):
+        response = client.get(path)
+        assert (response.status_code, b"ada@example.org" in response.content) == ((200, True) if sees else (403, False))
+    # Their own usage is for everybody, and theirs alone.
+    own = text_of(client.get(f"/settings/usage/?month={JUNE}"))
+    assert "No model was asked in this month." in own
+    assert ('href="/team/usage/"' in text_of(client.get("/settings/"))) == sees
+    statuses = [
+        client.post("/team/budgets/", {"period": "day", "max_tokens": "5"}).status_code,
+        client.post(f"/team/budgets/{budget.pk}/", {"max_cost": "30"}).status_code,
+        client.post(f"/team/budgets/{budget.pk}/", {"do": "delete"}).status_code,
+    ]
+    assert statuses == [302 if changes else 403] * 3
+    left = [(each.user_id, each.period, each.max_cost) for each in Budget.objects.all()]
+    assert left == ([(None, "day", None)] if changes else [(ada.pk, "month", 20)])
+
+
 def test_the_page_of_the_team_adds_up_by_person_group_space_purpose_and_model(client, biller, ada, spent):
     Budget.objects.create(group=Group.objects.get(), period="month", max_tokens=5)
     client.force_login(biller)
@@ -99,6 +127,41 @@ def test_the_names_of_private_agents_are_theirs_alone_and_those_of_teams_are_sho
     file = client.get(f"/team/usage.csv?month={JUNE}").content.decode()
     assert {line["space"] for line in csv.DictReader(file.splitlines())} == {"", "private", "Labs"}
     assert "Zyzzyva" not in file + response.content.decode()
+
+
+def test_a_shared_space_is_not_taken_for_private_memory_whatever_its_name(client, biller, ada, spent):
+    shared = [Space.objects.create(owner=ada, kind=Space.Kind.TEAM, name="private") for _ in range(2)]
+    for space in shared:
+        at = dt.datetime.fromisoformat("2026-06-10T10:00Z")
+        Spend.objects.create(user=ada, space=space, purpose="notes", model="m", input_tokens=7, at=at)
+    client.force_login(biller)
+    response = client.get(f"/team/usage/?month={JUNE}")
+    (rows,) = [rows for title, rows in response.context["tables"] if title == "By space"]
+    assert {(row.key, row.name, row.sums.calls) for row in rows} == {
+        *((str(space.pk), "private", 1) for space in shared),
+        ("", "Private memory", 1),
+        ("", "No space", 4),
+    }
+    lines = list(csv.DictReader(client.get(f"/team/usage.csv?month={JUNE}").content.decode().splitlines()))
+    own = {(line["space"], line["space_id"]) for line in lines}
+    assert own == {("", ""), ("private", ""), *(("private", str(space.pk)) for space in shared)}
+
+
+@pytest.mark.parametrize("path", ["/settings/usage/", "/team/usage/"])
+def test_no_page_leads_to_a_month_that_has_not_begun(client, ada, biller, path, monkeypatch):
+    # In Zurich it is December for an hour already, in UTC it is not.
+    monkeypatch.setattr(User, "day", lambda self: dt.date(2026, 12, 1) if self.pk == ada.pk else dt.date(2026, 11, 30))
+    client.force_login(biller)
+    page = text_of(client.get(f"{path}?month=2026-11"))
+    assert "?month=2026-10" in page
+    assert "?month=2026-12" not in page
+    assert "?month=2026-11" in text_of(client.get(f"{path}?month=2026-10"))
+    # A month of the future that somebody has asked for.
+    assert "?month=2027-02" not in text_of(client.get(f"{path}?month=2027-01"))
+    assert "?month=1999-12" not in text_of(client.get(f"{path}?month=2000-01"))
+    ada.user_permissions.add(Permission.objects.get(codename="view_spend"))
+    client.force_login(ada)
+    assert "?month=2026-12" in text_of(client.get(f"{path}?month=2026-11"))
 
 
 def test_the_file_has_every_line_and_no_formulas(client, biller, spent):
