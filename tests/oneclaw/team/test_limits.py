@@ -117,6 +117,8 @@ def test_the_environment_wins_and_its_limit_cannot_be_changed_here(owner, monkey
     assert "Set by ONECLAW_PERSON_TURNS in the environment." in page
     assert "Save: Answers at once" not in page
     assert "Save: Searches at once" in page
+    # What the default is without the variable is not known here.
+    assert page.count("the default is") == len(LIMITS) - 1
     assert RuntimeSetting.objects.get().value == "9"
     assert 'type="number" inputmode="numeric" min="1" max="1000" step="1" value="2"' in (
         owner.client.get("/team/limits/").content.decode()
