@@ -6,6 +6,9 @@ import os
 import runpy
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 
 import pytest
 from django.conf import settings as django_settings
@@ -229,6 +232,34 @@ def test_another_process_follows_without_a_restart(owner):
         assert other.stdout.readline() == "follows\n"
         owner("person_turns", "9")
         assert other.communicate(timeout=60)[0] == "4 9\n"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_was_refused_for_a_minute_is_let_through_when_the_limit_is_raised(live, owner, adas, monkeypatch):
+    monkeypatch.setattr(rate_limit.api_requests, "_buckets", {})
+    asked = urllib.request.Request(f"{live.url}/api/v1/me", headers={"Authorization": f"Bearer {adas.token}"})
+
+    def status():
+        try:
+            with urllib.request.urlopen(asked, timeout=20) as answer:
+                return answer.status
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return refused.code
+
+    def until(wanted):
+        for _ in range(400):
+            if status() == wanted:
+                return
+            time.sleep(0.02)
+        raise AssertionError(f"It never was {wanted}.")
+
+    assert status() == 200
+    owner("api_requests_per_minute", "1")
+    until(429)
+    assert status() == 429
+    owner("api_requests_per_minute", "0")
+    until(200)
 
 
 @pytest.mark.django_db(transaction=True)
