@@ -34,7 +34,7 @@ async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
             tracing.begin()
             await llm.warm_up()
             takeover.begin()
-            runtime_settings.follow(turn_slots.give_free)
+            runtime_settings.follow(use_limits)
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
             await loop.shutdown()
@@ -42,14 +42,21 @@ async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
             return
 
 
+def use_limits() -> None:
+    """Let begin what waited, and ask again what was refused, because a limit may have been raised."""
+    turn_slots.give_free()
+    limited_pages.forget()
+
+
 # The largest request is a plain form with all files of a message, or a file to import.
 MIB_BYTES = 1024 * 1024
 FORM_MAX_BYTES = max(settings.FILES_OF_A_MESSAGE * settings.FILE_SIZE, settings.IMPORT_MEGABYTES * MIB_BYTES)
 BODY_MAX_BYTES = FORM_MAX_BYTES + MIB_BYTES
 
+limited_pages = RetryAfterMiddleware(AtOnceMiddleware(get_asgi_application()))
 application = ProtocolTypeRouter(
     {
-        "http": BodyLimitMiddleware(RetryAfterMiddleware(AtOnceMiddleware(get_asgi_application())), BODY_MAX_BYTES),
+        "http": BodyLimitMiddleware(limited_pages, BODY_MAX_BYTES),
         "websocket": SameOriginMiddleware(SignInMiddleware(URLRouter(websocket_urlpatterns))),
         "lifespan": lifespan,
     }

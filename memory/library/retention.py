@@ -41,7 +41,7 @@ def due(rule: RetentionRule) -> QuerySet[LibraryFile]:
     """Return the files that `rule` removes now, those that were added first at the beginning."""
     versions = FileVersion.objects.filter(file=OuterRef("pk"))
     younger, of_held = versions.filter(created_at__gte=rule.latest()), versions.filter(owner__in=holds.held_people())
-    old = LibraryFile.objects.filter(rule.where("space"), ~Exists(younger), ~Exists(of_held))
+    old = LibraryFile.objects.filter(rule.where("space"), Exists(versions), ~Exists(younger), ~Exists(of_held))
     return old.exclude(holds.of_held_spaces("space")).order_by("pk")
 
 

@@ -102,7 +102,11 @@ async def _read_again(changed: asyncio.Event, then: Callable[[], None]) -> None:
             changed.set()
             await asyncio.sleep(KNOWN_SECONDS)
         else:
-            then()
+            try:
+                then()
+            except Exception:
+                # The rows must be followed even so.
+                logger.exception("What changed settings begin could not be begun.")
 
 
 def forget() -> None:

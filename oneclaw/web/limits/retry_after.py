@@ -40,6 +40,10 @@ class RetryAfterMiddleware:
         # Many people may have one address.
         await self._application(scope, receive, send if asker.startswith(ADDRESS) else observed_send)
 
+    def forget(self) -> None:
+        """Let every request through again that was refused for a while, because a limit may have been raised."""
+        self._until.clear()
+
     def _remember(self, asked: Asked, response: Message) -> None:
         seconds = dict(response["headers"]).get(b"retry-after", b"")
         if not seconds.isdigit() or int(seconds) > REMEMBERED_MAX_SECONDS:

@@ -6,6 +6,9 @@ import os
 import runpy
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 
 import pytest
 from django.conf import settings as django_settings
@@ -117,6 +120,8 @@ def test_the_environment_wins_and_its_limit_cannot_be_changed_here(owner, monkey
     assert "Set by ONECLAW_PERSON_TURNS in the environment." in page
     assert "Save: Answers at once" not in page
     assert "Save: Searches at once" in page
+    # What the default is without the variable is not known here.
+    assert page.count("the default is") == len(LIMITS) - 1
     assert RuntimeSetting.objects.get().value == "9"
     assert 'type="number" inputmode="numeric" min="1" max="1000" step="1" value="2"' in (
         owner.client.get("/team/limits/").content.decode()
@@ -227,6 +232,34 @@ def test_another_process_follows_without_a_restart(owner):
         assert other.stdout.readline() == "follows\n"
         owner("person_turns", "9")
         assert other.communicate(timeout=60)[0] == "4 9\n"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_was_refused_for_a_minute_is_let_through_when_the_limit_is_raised(live, owner, adas, monkeypatch):
+    monkeypatch.setattr(rate_limit.api_requests, "_buckets", {})
+    asked = urllib.request.Request(f"{live.url}/api/v1/me", headers={"Authorization": f"Bearer {adas.token}"})
+
+    def status():
+        try:
+            with urllib.request.urlopen(asked, timeout=20) as answer:
+                return answer.status
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return refused.code
+
+    def until(wanted):
+        for _ in range(400):
+            if status() == wanted:
+                return
+            time.sleep(0.02)
+        raise AssertionError(f"It never was {wanted}.")
+
+    assert status() == 200
+    owner("api_requests_per_minute", "1")
+    until(429)
+    assert status() == 429
+    owner("api_requests_per_minute", "0")
+    until(200)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -65,6 +65,16 @@ def test_other_processes_have_a_change_within_seconds(db, monkeypatch):
     assert runtime_settings.value("announcement") == "Tea at four"
 
 
+def test_a_change_back_counts_although_this_process_has_not_read_the_change(owner):
+    assert runtime_settings.value("sign_up") == "closed"
+    # As another process changes it.
+    RuntimeSetting.objects.create(name="sign_up", value="open")
+    assert runtime_settings.value("sign_up") == "closed"
+    owner("sign_up", "closed")
+    assert RuntimeSetting.objects.get().value == "closed"
+    assert AuditEvent.objects.get(kind=AuditKind.SETTING_CHANGED).details["before"] == "open"
+
+
 def test_an_announcement_is_shown_to_all_until_each_dismisses_it(owner, ada):
     owner("announcement", "Tea at <four>")
     adas = Client()
