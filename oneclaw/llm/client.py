@@ -44,7 +44,7 @@ from oneclaw.llm.request import (
 )
 from oneclaw.llm.transport.errors import failure_of_error
 from oneclaw.llm.transport.reading import FrameReads
-from oneclaw.llm.upstreams import failing
+from oneclaw.llm.upstreams import failing, servers
 from oneclaw.llm.upstreams.access import permitted
 from oneclaw.llm.upstreams.portable import event_at, request_at, routes_for
 from oneclaw.llm.upstreams.routes import Route
@@ -84,6 +84,7 @@ async def stream(request: Request, spending: Spending) -> AsyncGenerator[Event]:
     by the next server that may answer; after the last one, by a Retrying event and another attempt from the first. Use
     contextlib.aclosing when you may stop before the end.
     """
+    await servers.follow()
     routes = routes_for(request)
     at, attempt = 0, 1
     is_checked = False
@@ -180,6 +181,7 @@ def complete_sync(request: Request, payer: Payer) -> str:
 
 async def count_tokens(request: Request) -> int:
     """Return how many tokens the request has for its model. Raise a ModelRequestError."""
+    await servers.follow()
     route = routes_for(request)[0]
     facts = await current_facts(route)
     parts = counted_parts_of(request_at(request, route), facts)
@@ -311,7 +313,7 @@ async def _attempt(
         metrics.model_requests.labels(parts["model"], "ok" if reader.finished else outcome).inc()
         # Also of an attempt that failed, or is not read to its end.
         if reader.usage:
-            spending.add(reader.model, whole_usage(reader.usage), is_whole=reader.finished, upstream=route.name)
+            spending.add(reader.model, whole_usage(reader.usage), is_whole=reader.finished, upstream=route.upstream)
 
 
 def _messages_for(parts: Mapping[str, Any], route: Route) -> Any:

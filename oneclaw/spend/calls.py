@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from oneclaw.config.upstreams import Upstream
 from oneclaw.models import Space, Spend
-from oneclaw.spend.prices import exact_price_of, prices_on
+from oneclaw.spend.prices import exact_price_of, prices_at
 from oneclaw.telemetry import metrics
 from oneclaw.text import replace_unstorable
 
@@ -37,10 +38,12 @@ class Spending:
         self.payer = payer
         self.rows: list[Spend] = []
 
-    def add(self, model: str, usage: Mapping[str, Any], *, is_whole: bool = True, upstream: str = "") -> None:
+    def add(
+        self, model: str, usage: Mapping[str, Any], *, is_whole: bool = True, upstream: Upstream | None = None
+    ) -> None:
         """Add a call with the `usage` of the server of `model`; `is_whole`: until its end.
 
-        `upstream` is the name of the server in ONECLAW_UPSTREAMS that has answered; "": the first one.
+        `upstream` is the further server that has answered, with its prices of now; None: the first one.
         """
         row = Spend(
             user_id=self.payer.user_id,
@@ -54,7 +57,7 @@ class Spending:
             written_tokens=_tokens(usage, "cache_creation_input_tokens"),
             is_whole=is_whole,
         )
-        row.set_price(exact_price_of(row.model, prices_on(upstream)))
+        row.set_price(exact_price_of(row.model, prices_at(upstream)))
         self.rows.append(row)
         metrics.count_call(row.model, usage, float(row.cost or 0))
 

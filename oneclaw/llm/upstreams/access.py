@@ -1,4 +1,4 @@
-"""Who may use which model: the rules that owners set on /team/models/, for models and for servers of ONECLAW_UPSTREAMS.
+"""Who may use which model: the rules that owners set on /team/models/, for models and for further servers.
 
     may_use(user_id, "llama-4")
 
