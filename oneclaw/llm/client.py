@@ -91,11 +91,11 @@ async def stream(request: Request, spending: Spending) -> AsyncGenerator[Event]:
     home_failure: ModelRequestError | None = None
     while True:
         try:
-            async with contextlib.aclosing(_stream_at(request, routes[at], spending)) as events:
+            async with contextlib.aclosing(stream_at(request, routes[at], spending)) as events:
                 async for event in events:
                     yield event
             return
-        except _NothingArrivedError as nothing:
+        except NothingArrivedError as nothing:
             failing.has_failed(routes[at], nothing.failure)
             # A person is told what the model's home says, whatever the others answered.
             home_failure = failure = home_failure if at and home_failure else nothing.failure
@@ -116,10 +116,10 @@ async def stream(request: Request, spending: Spending) -> AsyncGenerator[Event]:
             raise failure
 
 
-async def _stream_at(request: Request, route: Route, spending: Spending) -> AsyncGenerator[Event]:
+async def stream_at(request: Request, route: Route, spending: Spending) -> AsyncGenerator[Event]:
     """Yield the events of one attempt on `route`, without the optional fields that its server refuses.
 
-    Raise _NothingArrivedError before the first event, another ModelRequestError later.
+    Raise NothingArrivedError before the first event, another ModelRequestError later.
     """
     sent, arrived, refusals = request_at(request, route), False, 0
     try:
@@ -143,10 +143,10 @@ async def _stream_at(request: Request, route: Route, spending: Spending) -> Asyn
     except ModelRequestError as failure:
         if arrived:
             raise
-        raise _NothingArrivedError(failure) from failure.__cause__
+        raise NothingArrivedError(failure) from failure.__cause__
 
 
-class _NothingArrivedError(Exception):
+class NothingArrivedError(Exception):
     """An attempt failed with `failure` before the first event of the answer."""
 
     def __init__(self, failure: ModelRequestError) -> None:

@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=40)),
                 ('url', models.CharField(max_length=300)),
                 ('sealed_key', models.TextField(blank=True)),
-                ('offers', models.JSONField(default=dict)),
+                ('offers', models.JSONField(default=list)),
                 ('memory_stays_home', models.BooleanField(default=False)),
                 ('is_enabled', models.BooleanField(default=True)),
                 ('position', models.PositiveSmallIntegerField(default=0)),
@@ -34,5 +34,10 @@ class Migration(migrations.Migration):
                 'ordering': ['position', 'created_at', 'pk'],
                 'constraints': [models.UniqueConstraint(django.db.models.functions.text.Lower('name'), name='one_model_server_of_a_name')],
             },
+        ),
+        migrations.AlterField(
+            model_name='spend',
+            name='purpose',
+            field=models.CharField(choices=[('answer', 'Answers'), ('sub_session', 'Sub-sessions'), ('schedule', 'Schedules'), ('title', 'Titles'), ('summary', 'Summaries of long conversations'), ('notes', 'Notes of conversations'), ('recent', 'Recent conversations'), ('last_messages', 'Names of kept messages'), ('contradictions', 'Comparison of saved lines'), ('topics', 'Topics of memory'), ('embedding', 'Vectors for search'), ('trial', 'Trials of model servers')], max_length=16),
         ),
     ]

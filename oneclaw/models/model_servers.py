@@ -24,8 +24,8 @@ class ModelServer(models.Model):
     url = models.CharField(max_length=URL_MAX_CHARS)
     # Encrypted for the origin of `url`; empty: the server needs no key.
     sealed_key = models.TextField(blank=True)
-    # Its models: {model: {"label": …, "price": "2/10", "instead_of": […]}}, as in the file of ONECLAW_UPSTREAMS.
-    offers = models.JSONField(default=dict)
+    # Its models in their order: [{"model": …, "label": …, "price": "2/10", "instead_of": […]}].
+    offers = models.JSONField(default=list)
     # Whether it is sent nothing of anybody's memory.
     memory_stays_home = models.BooleanField(default=False)
     is_enabled = models.BooleanField(default=True)

@@ -50,6 +50,11 @@ def upstreams() -> tuple[Upstream, ...]:
     return settings.UPSTREAMS + tuple(each for each in _known.servers if each.name.casefold() not in taken)
 
 
+def last_read() -> tuple[Upstream, ...]:
+    """Return the servers of the rows as this process has read them last."""
+    return _known.servers
+
+
 def further_labels() -> dict[str, str]:
     """Return {model: label} of the models of further servers that people may choose."""
     return {model: label for each in reversed(upstreams()) for model, label in each.labels.items()}
@@ -79,7 +84,11 @@ def upstream_of(row: ModelServer) -> Upstream:
     except UnsealableError:
         key, lacks_key = "", True
     server = Upstream(row.name, row.url, key, memory_stays_home=row.memory_stays_home, lacks_key=lacks_key)
-    return with_models(server, row.offers)
+    try:
+        models = {each["model"]: {name: each[name] for name in each if name != "model"} for each in row.offers}
+    except (KeyError, TypeError) as error:
+        raise ImproperlyConfigured(f"its models are damaged: {error!r}") from None
+    return with_models(server, models)
 
 
 def _is_due() -> bool:

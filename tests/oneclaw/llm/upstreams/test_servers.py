@@ -19,7 +19,10 @@ KEY = "sk-quince-0123456789"
 
 
 def server(name="second", url="https://models.example.org", *, key=KEY, **about):
-    row = ModelServer(name=name, url=url, offers=about.pop("offers", {"llama": {"label": "Llama"}}), **about)
+    offers = about.pop("offers", {"llama": {"label": "Llama"}})
+    if isinstance(offers, dict):
+        offers = [{"model": model, **offered} for model, offered in offers.items()]
+    row = ModelServer(name=name, url=url, offers=offers, **about)
     row.set_key(key)
     row.save()
     read_again()
@@ -58,7 +61,7 @@ def test_a_name_of_the_file_wins(settings):
 
 def test_a_change_is_followed_within_seconds_and_costs_one_statement(monkeypatch):
     assert home_of("llama").upstream is None
-    ModelServer.objects.create(name="second", url="https://models.example.org", offers={"llama": {}})
+    ModelServer.objects.create(name="second", url="https://models.example.org", offers=[{"model": "llama"}])
     monkeypatch.setattr(servers, "_known", servers.ServersRead(servers.time.monotonic() + servers.KNOWN_SECONDS))
     assert home_of("llama").upstream is None
     later = servers.time.monotonic() + servers.KNOWN_SECONDS
