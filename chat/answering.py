@@ -16,14 +16,16 @@ INSTEAD_OF_KEY = "instead_of"
 def offered_models() -> dict[str, str]:
     """Return {model: label} of the models that people may choose, the server's default among them.
 
-    The demo model answers in place of each of them.
+    Without a first server, the demo model answers in place of its models.
     """
     if llm.is_demo():
-        return {settings.MODEL: label_of(llm.DEMO_MODEL)}
-    own = settings.MODELS if settings.MODEL in settings.MODELS else {settings.MODEL: settings.MODEL, **settings.MODELS}
-    if not settings.UPSTREAMS:
-        return own
-    return {model: label for each in reversed(settings.UPSTREAMS) for model, label in each.labels.items()} | own
+        own = {settings.MODEL: label_of(llm.DEMO_MODEL)}
+    elif settings.MODEL in settings.MODELS:
+        own = settings.MODELS
+    else:
+        own = {settings.MODEL: settings.MODEL, **settings.MODELS}
+    further = llm.further_labels()
+    return further | own if further else own
 
 
 def models_for(user_id: int) -> dict[str, str]:
@@ -65,4 +67,4 @@ def wanted_model(session: ChatSession) -> str:
 
 def answers_without_memory(session: ChatSession) -> bool:
     """Return whether the model of `session` is sent nothing of anybody's memory."""
-    return bool(settings.UPSTREAMS) and llm.answers_without_memory(model_of(session))
+    return llm.answers_without_memory(model_of(session))

@@ -41,6 +41,8 @@ DEMO_ADDRESS_FILE = HOME / "demo-address"
 
 make_home(HOME)
 SECRET_KEY = secret_key(environment.text("ONECLAW_SECRET_KEY"), HOME)
+# Secret keys of before, with which sign-ins, links and stored keys of model servers are still read.
+SECRET_KEY_FALLBACKS = environment.words("ONECLAW_SECRET_KEY_FALLBACKS")
 
 # The embedded PostgreSQL is used unless DATABASE_URL is set.
 _database = environment.postgres("DATABASE_URL") or {

@@ -55,6 +55,9 @@ WORDINGS: Mapping[str, Wording] = {
     "model.no_key": _(
         "No API key is set on this server. Ask your administrator to set one (ANTHROPIC_API_KEY), then try again."
     ),
+    "model.key_unreadable": _(
+        "The key of this model’s server cannot be read any more. Ask your administrator to enter it again."
+    ),
     "model.memory_stays_home": _(
         "This model may not be sent anything of your memory, and this request holds some. Choose another model."
     ),

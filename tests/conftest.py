@@ -156,9 +156,10 @@ def own_stage(settings, tmp_path, monkeypatch) -> None:
     settings.STATIC_ROOT.mkdir()
     # Nobody has changed a setting, so that no statement reads them at a random moment.
     monkeypatch.setattr("oneclaw.runtime_settings._known", (float("inf"), {}))
-    from oneclaw.llm.upstreams import access
+    from oneclaw.llm.upstreams import access, servers
 
     monkeypatch.setattr(access, "_known", access.Rules(float("inf")))
+    monkeypatch.setattr(servers, "_known", servers.ServersRead(float("inf")))
     # A test does in a second what a person does in minutes.
     settings.MESSAGES_PER_MINUTE = settings.UPLOADS_PER_MINUTE = 0
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

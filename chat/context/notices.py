@@ -16,6 +16,8 @@ COPIED: Block = {
 # In place of answers, and of messages by models, at a server to which nothing of a memory goes.
 NOT_SENT_ANSWER: Block = {"type": "text", "text": "(An answer by another model, which you are not shown.)"}
 NOT_SENT_MESSAGE: Block = {"type": "text", "text": "(A message for another model, which you are not shown.)"}
+# In place of the result of a tool that is not offered there.
+NO_SUCH_TOOL = "There is no tool named “{name}” in this conversation."
 # In place of a summary there.
 NOT_SENT_SUMMARY: Block = {"type": "text", "text": "(The messages before this one are not shown to you.)"}
 # After an answer that was cut off, when the person asks to continue it.

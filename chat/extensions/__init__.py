@@ -52,6 +52,7 @@ from chat.extensions.registry import (
 from chat.extensions.run_hooks import HookRun, run_hooks
 from chat.extensions.space_tabs import SpaceTab
 from chat.extensions.types import (
+    COMMAND_CALL_PREFIX,
     AnswerLine,
     CallUpdate,
     ContextItem,

@@ -225,6 +225,10 @@ class MessageContext:
     without_lost: Callable[[ChatSession, Mapping[int, list[ContextItem]]], dict[int, list[ContextItem]]] | None = None
 
 
+# How the ids of calls begin that a person's command has made, and no model.
+COMMAND_CALL_PREFIX = "command_"
+
+
 @dataclass(frozen=True)
 class ToolCommand:
     """A command that calls `tool` once, with the text after the command as its only `argument`, and asks no model."""

@@ -9,7 +9,7 @@ from django.db.models import Q
 from chat import extensions
 from chat.extensions import Detail
 from chat.models import Message
-from oneclaw.spend.prices import prices_on
+from oneclaw import llm
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def tokens_of(answers: Sequence[Message]) -> Tokens:
         return sum(int((answer.usage or {}).get(name) or 0) for answer in answers)
 
     costs = [
-        cost_of(answer.usage or {}, price_of(answer.model, prices_on(answer.meta.get(Message.UPSTREAM_KEY, ""))))
+        cost_of(answer.usage or {}, price_of(answer.model, llm.prices_on(answer.meta.get(Message.UPSTREAM_KEY, ""))))
         for answer in answers
     ]
     known = [cost for cost in costs if cost is not None]

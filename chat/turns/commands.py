@@ -15,7 +15,7 @@ from chat.compaction import changes, planning
 from chat.context.meter import meter_of
 from chat.conversations import lifecycle, transcript
 from chat.conversations.model_choice import Choice
-from chat.extensions import ToolCommand, ToolError
+from chat.extensions import COMMAND_CALL_PREFIX, ToolCommand, ToolError
 from chat.models import ChatSession, ContextRound, Message, Turn
 from oneclaw.llm.blocks import Block
 from oneclaw.llm.events import BlockFinished, BlockStarted, Event, Finished, TextDelta
@@ -191,7 +191,8 @@ def reply_to(turn: Turn) -> list[Event] | None:
     results = turn.messages.filter(role=Message.Role.TOOL).order_by("seq").last()
     if results is None:
         arguments = {command.argument: argument}
-        block: Block = {"type": "tool_use", "id": f"command_{turn.pk}", "name": command.tool, "input": arguments}
+        id = f"{COMMAND_CALL_PREFIX}{turn.pk}"
+        block: Block = {"type": "tool_use", "id": id, "name": command.tool, "input": arguments}
         return [BlockStarted(0, block), BlockFinished(0, block), Finished("tool_use", {}, "")]
     with translation.override(turn.person.language or translation.get_language()):
         failed = any(block.get("is_error") for block in results.content)

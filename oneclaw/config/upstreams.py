@@ -1,9 +1,9 @@
-"""Settings of further servers that speak the Messages API, from the file that ONECLAW_UPSTREAMS names."""
+"""Further servers that speak the Messages API, and those of the file that ONECLAW_UPSTREAMS names."""
 
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,6 +30,8 @@ class Upstream:
     prices: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     # Whether it is sent nothing of anybody's memory.
     memory_stays_home: bool = False
+    # Whether it has a stored key that cannot be read, because the secret key was changed; it is not asked then.
+    lacks_key: bool = False
 
 
 def read_upstreams(path: str) -> tuple[Upstream, ...]:
@@ -54,7 +56,18 @@ def _upstream(name: str, said: object) -> Upstream:
     stays_home = known.get("memory_stays_home", False)
     if not isinstance(stays_home, bool):
         raise _wrong(f"{name}.memory_stays_home must be true or false")
-    models = _object(known.get("models"), f"{name}.models")
+    key = os.environ[variable].strip() if variable else ""
+    upstream = Upstream(name, url.rstrip("/"), key, memory_stays_home=stays_home)
+    return with_models(upstream, known.get("models"))
+
+
+def with_models(upstream: Upstream, said: object) -> Upstream:
+    """Return `upstream` with the models of `said`: {model: {"label": …, "price": …, "instead_of": […]}}.
+
+    Raise ImproperlyConfigured for anything else.
+    """
+    name = upstream.name
+    models = _object(said, f"{name}.models")
     labels: dict[str, str] = {}
     substitutes: dict[str, str] = {}
     prices: dict[str, tuple[float, ...]] = {}
@@ -72,8 +85,7 @@ def _upstream(name: str, said: object) -> Upstream:
             substitutes.setdefault(each, model)
     if not models:
         raise _wrong(f"{name}.models must name at least one model")
-    key = os.environ[variable].strip() if variable else ""
-    return Upstream(name, url.rstrip("/"), key, tuple(models), labels, substitutes, prices, stays_home)
+    return replace(upstream, models=tuple(models), labels=labels, substitutes=substitutes, prices=prices)
 
 
 def _price(said: object, path: str) -> tuple[float, ...]:

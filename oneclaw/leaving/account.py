@@ -28,6 +28,7 @@ declare(
         "oneclaw.Space.owner": Way.HANDED_OVER,
         "oneclaw.SpaceMember.user": Way.DELETED,
         "oneclaw.SpaceRole.user": Way.VIEW,
+        "oneclaw.ModelServer.changed_by": Way.ANONYMISED,
         "oneclaw.RuntimeSetting.changed_by": Way.ANONYMISED,
         "oneclaw.Spend.user": Way.ANONYMISED,
         "oneclaw.AccountImport.owner": Way.DELETED,

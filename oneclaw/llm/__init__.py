@@ -24,6 +24,7 @@ from oneclaw.llm.failures import (
     CutOffError,
     EmptyAnswerError,
     KeyRefusedError,
+    KeyUnreadableError,
     MemoryStaysHomeError,
     ModelRequestError,
     ModelTimeoutError,
@@ -44,6 +45,7 @@ from oneclaw.llm.request import Request
 from oneclaw.llm.server import DEMO_MODEL, is_demo
 from oneclaw.llm.upstreams.access import may_use
 from oneclaw.llm.upstreams.routes import answers_without_memory
+from oneclaw.llm.upstreams.servers import further_labels, prices_on
 
 __all__ = [
     "DEMO_MODEL",
@@ -68,6 +70,7 @@ __all__ = [
     "FileSource",
     "Finished",
     "KeyRefusedError",
+    "KeyUnreadableError",
     "MemoryStaysHomeError",
     "ModelRequestError",
     "ModelTimeoutError",
@@ -95,10 +98,12 @@ __all__ = [
     "complete_sync",
     "count_tokens",
     "facts_of",
+    "further_labels",
     "is_demo",
     "load",
     "may_use",
     "models",
+    "prices_on",
     "prompt_chars",
     "refuse_if_used_up",
     "stream",

@@ -45,7 +45,7 @@ from oneclaw.llm.request import (
 )
 from oneclaw.llm.transport.errors import failure_of_error
 from oneclaw.llm.transport.reading import FrameReads
-from oneclaw.llm.upstreams import failing
+from oneclaw.llm.upstreams import failing, servers
 from oneclaw.llm.upstreams.access import permitted
 from oneclaw.llm.upstreams.portable import event_at, request_at, routes_for
 from oneclaw.llm.upstreams.routes import Route
@@ -85,17 +85,18 @@ async def stream(request: Request, spending: Spending) -> AsyncGenerator[Event]:
     by the next server that may answer; after the last one, by a Retrying event and another attempt from the first. Use
     contextlib.aclosing when you may stop before the end.
     """
+    await servers.follow()
     routes = routes_for(request)
     at, attempt = 0, 1
     is_checked = False
     home_failure: ModelRequestError | None = None
     while True:
         try:
-            async with contextlib.aclosing(_stream_at(request, routes[at], spending)) as events:
+            async with contextlib.aclosing(stream_at(request, routes[at], spending)) as events:
                 async for event in events:
                     yield event
             return
-        except _NothingArrivedError as nothing:
+        except NothingArrivedError as nothing:
             failing.has_failed(routes[at], nothing.failure)
             # A person is told what the model's home says, whatever the others answered.
             home_failure = failure = home_failure if at and home_failure else nothing.failure
@@ -116,10 +117,10 @@ async def stream(request: Request, spending: Spending) -> AsyncGenerator[Event]:
             raise failure
 
 
-async def _stream_at(request: Request, route: Route, spending: Spending) -> AsyncGenerator[Event]:
+async def stream_at(request: Request, route: Route, spending: Spending) -> AsyncGenerator[Event]:
     """Yield the events of one attempt on `route`, without the optional fields that its server refuses.
 
-    Raise _NothingArrivedError before the first event, another ModelRequestError later.
+    Raise NothingArrivedError before the first event, another ModelRequestError later.
     """
     sent, arrived, refusals = request_at(request, route), False, 0
     try:
@@ -143,10 +144,10 @@ async def _stream_at(request: Request, route: Route, spending: Spending) -> Asyn
     except ModelRequestError as failure:
         if arrived:
             raise
-        raise _NothingArrivedError(failure) from failure.__cause__
+        raise NothingArrivedError(failure) from failure.__cause__
 
 
-class _NothingArrivedError(Exception):
+class NothingArrivedError(Exception):
     """An attempt failed with `failure` before the first event of the answer."""
 
     def __init__(self, failure: ModelRequestError) -> None:
@@ -181,6 +182,7 @@ def complete_sync(request: Request, payer: Payer) -> str:
 
 async def count_tokens(request: Request) -> int:
     """Return how many tokens the request has for its model. Raise a ModelRequestError."""
+    await servers.follow()
     route = routes_for(request)[0]
     facts = await current_facts(route)
     parts = counted_parts_of(request_at(request, route), facts)
@@ -290,7 +292,7 @@ async def _attempt(
                     events = reader.feed(data)
                     if reader.usage is not noted:
                         noted = reader.usage
-                        spending.note(call_id, reader.model, whole_usage(noted), upstream=route.name)
+                        spending.note(call_id, reader.model, whole_usage(noted), upstream=route.upstream)
                     if events and not arrived:
                         failing.has_answered(route)
                         metrics.first_events.labels(parts["model"]).observe(time.monotonic() - began)
@@ -317,7 +319,7 @@ async def _attempt(
         # Also of an attempt that failed, or is not read to its end.
         if reader.usage:
             call = (reader.model, whole_usage(reader.usage))
-            spending.add(*call, is_whole=reader.finished, upstream=route.name, call_id=call_id)
+            spending.add(*call, is_whole=reader.finished, upstream=route.upstream, call_id=call_id)
 
 
 def _messages_for(parts: Mapping[str, Any], route: Route) -> Any:

@@ -60,6 +60,13 @@ class NoKeyError(ModelRequestError):
     code = "no_key"
 
 
+class KeyUnreadableError(ModelRequestError):
+    """The stored key of a model server cannot be read, because the secret key of the installation was changed."""
+
+    reason_code = "model.key_unreadable"
+    code = "no_key"
+
+
 class KeyRefusedError(ModelRequestError):
     """The model's server refused the API key."""
 

@@ -6,7 +6,7 @@ import hashlib
 from django.conf import settings
 
 from oneclaw.config.upstreams import Upstream
-from oneclaw.llm.failures import NoKeyError
+from oneclaw.llm.failures import KeyUnreadableError, NoKeyError
 from oneclaw.models import ModelFacts
 
 # The model that the demo model says it is, whichever was asked for; people read "Demo".
@@ -18,21 +18,30 @@ def credentials(upstream: Upstream | None = None) -> tuple[str, str]:
     """Return (key, base URL) from the settings: by itself the SDK would read the environment and the disk.
 
     They are those of `upstream`; None: of the first server. Raise NoKeyError when there is neither a key nor a server
-    that needs none.
+    that needs none, and KeyUnreadableError when the stored key cannot be read.
     """
+    if upstream is None:
+        return settings.ANTHROPIC_API_KEY or "none", address_of()
+    if upstream.lacks_key:
+        raise KeyUnreadableError
+    return upstream.key or "none", upstream.url
+
+
+def address_of(upstream: Upstream | None = None) -> str:
+    """Return the base URL of `upstream`; None: of the first server. Raise NoKeyError when there is none."""
     if upstream:
-        return upstream.key or "none", upstream.url
-    key, address = settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL
-    if not key and not address:
-        address = settings.DEMO_URL or _demo_of_running_server()
-        if not address:
-            raise NoKeyError
-    return key or "none", address or OFFICIAL_ADDRESS
+        return upstream.url
+    if settings.ANTHROPIC_API_KEY or settings.ANTHROPIC_BASE_URL:
+        return settings.ANTHROPIC_BASE_URL or OFFICIAL_ADDRESS
+    address = settings.DEMO_URL or _demo_of_running_server()
+    if not address:
+        raise NoKeyError
+    return address
 
 
 def server_hash(upstream: Upstream | None = None) -> str:
     """Return the hash that identifies the server in rows. Raise NoKeyError."""
-    return hashlib.sha256(credentials(upstream)[1].encode()).hexdigest()[: ModelFacts.SERVER_CHARS]
+    return hashlib.sha256(address_of(upstream).encode()).hexdigest()[: ModelFacts.SERVER_CHARS]
 
 
 def is_official() -> bool:

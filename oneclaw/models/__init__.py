@@ -9,7 +9,7 @@ from oneclaw.models.health import Heartbeat, InvariantRun
 from oneclaw.models.invitations import Invitation
 from oneclaw.models.keys import ApiKey, ApiKeyQuerySet
 from oneclaw.models.leaving import AccountImport, LegalHold, Offboarding, RetentionRule
-from oneclaw.models.model_rules import ModelRule
+from oneclaw.models.model_servers import ModelRule, ModelServer
 from oneclaw.models.people import User, UserManager, validate_timezone
 from oneclaw.models.settings import RuntimeSetting
 from oneclaw.models.spaces import Space, SpaceGroup, SpaceMember, SpaceQuerySet, SpaceRole, make_own_space

@@ -38,6 +38,7 @@ class Spend(models.Model):
         CONTRADICTIONS = "contradictions", _("Comparison of saved lines")
         TOPICS = "topics", _("Topics of memory")
         EMBEDDING = "embedding", _("Vectors for search")
+        TRIAL = "trial", _("Trials of model servers")
 
     # What is done for memory; the rest is for conversations.
     MEMORY_PURPOSES: ClassVar[tuple[Purpose, ...]] = (

@@ -14,8 +14,9 @@ from uuid import UUID, uuid4, uuid5
 
 from django.db import IntegrityError
 
+from oneclaw.config.upstreams import Upstream
 from oneclaw.models import Space, Spend, User
-from oneclaw.spend.prices import exact_price_of, prices_on
+from oneclaw.spend.prices import exact_price_of, prices_at
 from oneclaw.telemetry import metrics
 from oneclaw.text import replace_unstorable
 
@@ -49,19 +50,25 @@ class Spending:
         usage: Mapping[str, Any],
         *,
         is_whole: bool = True,
-        upstream: str = "",
+        upstream: Upstream | None = None,
         call_id: UUID | None = None,
     ) -> None:
         """Add a call that has ended, with the `usage` of the server of `model`; `is_whole`: until its end.
 
-        `upstream` is the name of the server in ONECLAW_UPSTREAMS that has answered; "": the first one. `call_id` is
+        `upstream` is the further server that has answered, with its prices of now; None: the first one. `call_id` is
         that of a call that was noted before.
         """
         row = self.note(call_id or uuid4(), model, usage, is_whole=is_whole, upstream=upstream)
         metrics.count_call(row.model, usage, float(row.cost or 0))
 
     def note(
-        self, call_id: UUID, model: str, usage: Mapping[str, Any], *, is_whole: bool = False, upstream: str = ""
+        self,
+        call_id: UUID,
+        model: str,
+        usage: Mapping[str, Any],
+        *,
+        is_whole: bool = False,
+        upstream: Upstream | None = None,
     ) -> Spend:
         """Keep what the server of `model` has said so far that the call `call_id` takes, and return its row."""
         row = Spend(
@@ -77,7 +84,7 @@ class Spending:
             written_tokens=_tokens(usage, "cache_creation_input_tokens"),
             is_whole=is_whole,
         )
-        row.set_price(exact_price_of(row.model, prices_on(upstream)))
+        row.set_price(exact_price_of(row.model, prices_at(upstream)))
         self.rows = [*(each for each in self.rows if each.pk != call_id), row]
         return row
 

@@ -20,11 +20,6 @@ def prices_at(upstream: Upstream | None) -> Mapping[str, tuple[float, ...]]:
     return {**others, **upstream.prices}
 
 
-def prices_on(server: str) -> Mapping[str, tuple[float, ...]]:
-    """Return the prices on the server of this name in ONECLAW_UPSTREAMS; "", or not there any more: ONECLAW_PRICES."""
-    return prices_at(next((each for each in settings.UPSTREAMS if each.name == server), None))
-
-
 def price_of(model: str, prices: Mapping[str, P]) -> P | None:
     """Return the price of the longest name with which the model's begins: servers add dates to names."""
     fitting = [name for name in prices if model.startswith(name)]

@@ -14,6 +14,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from oneclaw.llm.upstreams import failing
+from oneclaw.llm.upstreams.failing import ServerState
+from oneclaw.llm.upstreams.servers import upstreams
 from oneclaw.models import AuditDelivery, AuditLink, Heartbeat, InvariantRun, User, clock
 from oneclaw.ops.health import is_migrated
 from oneclaw.ops.waiting import jobs_by_kind
@@ -70,21 +72,33 @@ def migrations() -> HealthCheck:
 
 
 def model_servers() -> list[HealthCheck]:
-    """Return whether each model server answered the last request of this process."""
-    remedy = _(
-        "It is asked again with the next request. Meanwhile other servers answer, if ONECLAW_UPSTREAMS names some."
+    """Return whether each model server answered the last request of this process, and whether its key can be read."""
+    lacking = {each.name for each in upstreams() if each.lacks_key}
+    return [keyless_server(each) if each.name in lacking else model_server(each) for each in failing.states()]
+
+
+def model_server(state: ServerState) -> HealthCheck:
+    return HealthCheck(
+        server_title(state.name),
+        state.failure is None,
+        f"{shown(state.at)}: {state.failure.sentence}"
+        if state.failure and state.at
+        else _("It has answered the last request of this process, or was not asked yet."),
+        _("It is asked again with the next request. Meanwhile other servers answer, if there are further ones."),
     )
-    return [
-        HealthCheck(
-            _("Model server {name}").format(name=each.name) if each.name else _("Model server"),
-            each.failure is None,
-            f"{shown(each.at)}: {each.failure.sentence}"
-            if each.failure and each.at
-            else _("It has answered the last request of this process, or was not asked yet."),
-            remedy,
-        )
-        for each in failing.states()
-    ]
+
+
+def keyless_server(state: ServerState) -> HealthCheck:
+    return HealthCheck(
+        server_title(state.name),
+        False,
+        _("Its key cannot be read, because ONECLAW_SECRET_KEY was changed."),
+        _("Enter it again under Models, or name the secret key of before in ONECLAW_SECRET_KEY_FALLBACKS."),
+    )
+
+
+def server_title(name: str) -> str:
+    return _("Model server {name}").format(name=name) if name else _("Model server")
 
 
 def invariants(run: InvariantRun | None, now: dt.datetime) -> HealthCheck:

@@ -7,6 +7,7 @@ from functools import partial
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
+from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
@@ -16,10 +17,12 @@ from django.views.decorators.http import require_GET, require_POST
 from oneclaw.audit.record import record
 from oneclaw.llm.upstreams import access
 from oneclaw.llm.upstreams.routes import home_of
-from oneclaw.models import AuditKind, Group, ModelRule, User
+from oneclaw.llm.upstreams.servers import upstream_of, upstreams
+from oneclaw.models import AuditKind, Group, ModelRule, ModelServer, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.sign_in.fresh import fresh_sign_in_required
 from oneclaw.spend.prices import price_of, prices_at
+from oneclaw.text import StrOrPromise
 
 changes_rules = permission_required("oneclaw.change_modelrule", raise_exception=True)
 
@@ -37,6 +40,10 @@ class Ruled:
     price: str = ""
     memory_stays_home: bool = False
     rule: ModelRule | None = None
+    # Of a server that was added on a page; None: the environment has it.
+    row: ModelServer | None = None
+    # Of a server that is not asked: why.
+    trouble: StrOrPromise = ""
 
     @property
     def name(self) -> str:
@@ -77,13 +84,17 @@ def model_rule(request: SignedInRequest) -> HttpResponse:
 def change_model_rule(request: SignedInRequest) -> HttpResponse:
     """Change who may use a server or a model."""
     ruled = ruled_of(request.POST)
-    groups = None
-    if request.POST.get("who") == "groups":
-        ids = [int(pk) for pk in request.POST.getlist("groups") if pk.isascii() and pk.isdigit()]
-        groups = list(Group.objects.filter(pk__in=ids))
-    change(request.user, ruled.server, ruled.model, groups)
+    change(request.user, ruled.server, ruled.model, chosen_groups(request.POST))
     messages.success(request, _("Saved. Everybody has it within seconds."))
     return redirect("team_models")
+
+
+def chosen_groups(sent: QueryDict) -> list[Group] | None:
+    """Return the groups that a form has `sent`; None: everybody."""
+    if sent.get("who") != "groups":
+        return None
+    ids = [int(pk) for pk in sent.getlist("groups") if pk.isascii() and pk.isdigit()]
+    return list(Group.objects.filter(pk__in=ids))
 
 
 def ruled_of(named: QueryDict) -> Ruled:
@@ -108,14 +119,40 @@ def change(actor: User, server: str, model: str, groups: Sequence[Group] | None)
     transaction.on_commit(partial(access.forget))
 
 
+def trouble_of(row: ModelServer) -> StrOrPromise:
+    """Return why the server of `row` is not asked; "" if it is."""
+    if any(each.name.casefold() == row.name.casefold() for each in settings.UPSTREAMS):
+        return _("not asked: the environment has a server of this name")
+    if not row.is_enabled:
+        return _("not in use")
+    try:
+        lacks_key = upstream_of(row).lacks_key
+    except ImproperlyConfigured:
+        return _("not asked: its models cannot be read")
+    return (
+        _("not asked: its key cannot be read, because ONECLAW_SECRET_KEY was changed. Enter it again")
+        if lacks_key
+        else ""
+    )
+
+
 def all_ruled() -> Iterator[Ruled]:
     """Yield the servers, then the models: those that people may choose, and all that other servers have."""
     rules = {(each.server, each.model): each for each in ModelRule.objects.prefetch_related("groups")}
     for upstream in settings.UPSTREAMS:
         rule = rules.get((upstream.name, ""))
         yield Ruled(upstream.name, address=upstream.url, memory_stays_home=upstream.memory_stays_home, rule=rule)
+    for row in ModelServer.objects.all():
+        yield Ruled(
+            row.name,
+            address=row.url,
+            memory_stays_home=row.memory_stays_home,
+            rule=rules.get((row.name, "")),
+            row=row,
+            trouble=trouble_of(row),
+        )
     labels = {settings.MODEL: "", **settings.MODELS}
-    for upstream in settings.UPSTREAMS:
+    for upstream in upstreams():
         for model in upstream.models:
             labels.setdefault(model, upstream.labels.get(model, ""))
     # What a rule names stays on the page, also when the settings do not name it any more.

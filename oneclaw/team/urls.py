@@ -16,6 +16,7 @@ from oneclaw.team import (
     settings,
     usage,
 )
+from oneclaw.team.model_servers import pages as servers
 
 urlpatterns = [
     path("", pages.first_page, name="team"),
@@ -48,6 +49,10 @@ urlpatterns = [
     path("models/", model_rules.model_rules, name="team_models"),
     path("models/one/", model_rules.model_rule, name="team_model"),
     path("models/change", model_rules.change_model_rule, name="change_model_rule"),
+    path("models/servers/new/", servers.new_server, name="new_model_server"),
+    path("models/servers/<int:server_id>/", servers.server, name="model_server"),
+    path("models/servers/<int:server_id>/remove", servers.remove_server, name="remove_model_server"),
+    path("models/servers/<int:server_id>/try", servers.try_out, name="try_model_server"),
     path("settings/", settings.settings_page, name="team_settings"),
     path("settings/<str:name>", settings.change_setting, name="change_setting"),
     path("announcement/dismiss", settings.dismiss, name="dismiss_announcement"),

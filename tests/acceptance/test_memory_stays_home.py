@@ -23,8 +23,8 @@ from memory.notes import flush
 from oneclaw import llm
 from oneclaw.config.upstreams import read_upstreams
 from oneclaw.demo.scripted import ScriptedModel, answer, overloaded, tool_use
-from oneclaw.llm.upstreams import access
-from oneclaw.models import ModelRule, Space
+from oneclaw.llm.upstreams import access, servers
+from oneclaw.models import ModelRule, ModelServer, Space
 from oneclaw.threads import in_database
 from tests.skills import own_skill
 from tests.spending import NOBODY, Spending
@@ -144,18 +144,24 @@ class Traveller(Talk):
 
 
 @pytest.fixture
-def away(scripted, settings, tmp_path):
-    """A server that must not be sent memory; it has a model of its own, and both models of the first one."""
+def away(request, scripted, settings, tmp_path):
+    """A server that must not be sent memory; it has a model of its own, and both models of the first one. It is in the
+    file of ONECLAW_UPSTREAMS, or in a row."""
     with ScriptedModel() as server:
         models = {FAR: {"label": "Far away"}, MODEL: {}, "standby": {"instead_of": [settings.FAST_MODEL, MODEL]}}
-        about = {"away": {"url": server.url, "memory_stays_home": True, "models": models}}
-        path = tmp_path / "upstreams.json"
-        path.write_text(json.dumps(about))
-        settings.UPSTREAMS, settings.MODEL = read_upstreams(str(path)), MODEL
+        settings.MODEL = MODEL
+        if getattr(request, "param", "file") == "row":
+            offers = [{"model": model, **about} for model, about in models.items()]
+            ModelServer.objects.create(name="away", url=server.url, offers=offers, memory_stays_home=True)
+            servers.forget()
+        else:
+            path = tmp_path / "upstreams.json"
+            path.write_text(json.dumps({"away": {"url": server.url, "memory_stays_home": True, "models": models}}))
+            settings.UPSTREAMS = read_upstreams(str(path))
         yield server
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("seed", "away"), [(0, "file"), (1, "row")], indirect=["away"])
 async def test_words_of_a_memory_never_get_there(ada, scripted, away, seed, monkeypatch):
     monkeypatch.setattr(limits, "RELAYED_MAX_COUNT", 100)
     monkeypatch.setattr("oneclaw.llm.client.RETRY_FIRST_SECONDS", 0.01)
@@ -170,10 +176,33 @@ async def test_words_of_a_memory_never_get_there(ada, scripted, away, seed, monk
         await traveller.do(name)
     assert [(planted_in(each.body), traveller.done) for each in away.messages if planted_in(each.body)] == []
     assert len(away.messages) > 1
+    assert llm.answers_without_memory(FAR)
     assert {"curated", "instructions"} <= set.union(*(planted_in(each.body) for each in scripted.messages))
     # What the first server could not do was not done there.
     asked = {each.body["model"] for each in away.messages}
     assert asked == {FAR}
+
+
+async def test_a_tool_of_memory_that_a_model_calls_there_is_answered_as_unknown(ada, scripted, away):
+    await in_database(plant, ada)
+    talk = Talk(ada, away)
+    look = [
+        tool_use("memory_search", SEARCH, id="toolu_a"),
+        tool_use("memory_get", {"path": "MEMORY.md"}, id="toolu_b"),
+    ]
+    away.script(answer("I look it up.", *look), answer("I cannot look it up."))
+    answered = await talk.say("Where is the zebra quince?", choice=Choice(model=FAR))
+    assert answered.text == "I cannot look it up."
+    [_asked, called, refused] = talk.sent["messages"]
+    assert [block["type"] for block in called["content"]] == ["text", "tool_use", "tool_use"]
+    assert [block["is_error"] for block in refused["content"]] == [True, True]
+    assert all("There is no tool" in block["content"] for block in refused["content"])
+    assert planted_in(talk.sent) == set()
+    # And what a command has called stays unsent.
+    await talk.say(f"/remember The command is {PLANTED['command']}.")
+    await talk.say("And now?")
+    assert planted_in(talk.sent) == set()
+    assert "command_" not in json.dumps(talk.sent)
 
 
 async def test_such_a_model_knows_the_conversation_that_it_has_led(ada, scripted, away):

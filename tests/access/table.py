@@ -66,6 +66,10 @@ PAGES = """
     team_models                     staff       -
     team_model                      nobody      -
     change_model_rule               -           staff
+    new_model_server                staff       staff
+    model_server                    staff       staff
+    remove_model_server             -           staff
+    try_model_server                -           staff
     team_health                     staff       -
     team_audit                      staff       -
     team_audit_export               staff       -

@@ -6,7 +6,7 @@ own requests held no memory either. A sentence replaces any other answer, becaus
 summary of messages is sent only if all of them could be sent.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chat import extensions
@@ -15,7 +15,7 @@ from chat.context import notices, per_message
 from chat.context.rounds import RoundsInView
 from chat.context.view import META_KEY, ViewRow, is_thinking
 from chat.conversations.shared.marks import MEMBER
-from chat.extensions import BeforeCompaction
+from chat.extensions import COMMAND_CALL_PREFIX, BeforeCompaction
 from chat.models import ChatSession, Message
 from oneclaw.llm import Block
 from oneclaw.llm.citations import uncited
@@ -32,16 +32,18 @@ BY_PEOPLE = (MEMBER, "copy")
 def without_memory(rows: Sequence[ViewRow]) -> list[ViewRow]:
     """Return what is sent of `rows`, in order. Pure."""
     sent: list[ViewRow] = []
-    kept_calls: set[str] = set()
+    # The names of the tools of the calls that are sent, by their ids.
+    kept_calls: dict[str, str] = {}
     for row in rows:
         if row.role == Role.ASSISTANT:
             if row.meta.get(WITHOUT_MEMORY_KEY):
                 content = [uncited(block) for block in row.content if is_free(block)]
-                kept_calls |= {block["id"] for block in content if block["type"] == "tool_use"}
+                kept_calls |= {block["id"]: block["name"] for block in content if block["type"] == "tool_use"}
             else:
                 content = [notices.NOT_SENT_ANSWER]
         elif row.role == Role.TOOL:
-            content = [block for block in row.content if block.get("tool_use_id", "") in kept_calls | {""}]
+            known = [block for block in row.content if block.get("tool_use_id", "") in {"", *kept_calls}]
+            content = [as_unknown(block, kept_calls) for block in known]
             if not any(block["type"] == "tool_result" for block in content):
                 continue
         elif row.role == Role.USER and not is_own(row):
@@ -67,10 +69,20 @@ def cleaned(row: ViewRow, content: list[Block]) -> ViewRow:
 
 def is_free(block: Block) -> bool:
     """Return whether a block of an answer that was made without memory may be sent: not what it thought, for another
-    head, nor a call of a tool of memory, which a person's command may have made."""
+    head, nor a call of a tool of memory that a person's command has made."""
     if block["type"] == "tool_use":
-        return not extensions.is_about_memory(block["name"])
+        return not (extensions.is_about_memory(block["name"]) and block["id"].startswith(COMMAND_CALL_PREFIX))
     return not is_thinking(block) and block["type"] != "compaction"
+
+
+def as_unknown(block: Block, calls: Mapping[str, str]) -> Block:
+    """Return `block` as it is sent, given the names of `calls` by their ids: the result of a tool of memory, which a
+    model has called without being offered it, as that of one that does not exist."""
+    name = calls.get(block.get("tool_use_id", ""), "")
+    if not extensions.is_about_memory(name):
+        return block
+    said = notices.NO_SUCH_TOOL.format(name=name)
+    return {"type": "tool_result", "tool_use_id": block["tool_use_id"], "content": said, "is_error": True}
 
 
 def is_own(row: ViewRow) -> bool:

@@ -1,5 +1,5 @@
 """Several servers that speak the Messages API: which one is asked for a model, and what it may be sent.
 
-routes.py chooses the servers; portable.py makes requests and answers independent of the server; access.py says who may
-use which model.
+servers.py has the servers; routes.py chooses among them; portable.py makes requests and answers independent of the
+server; access.py says who may use which model; trial.py asks a server once, to try it.
 """

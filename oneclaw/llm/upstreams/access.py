@@ -1,4 +1,4 @@
-"""Who may use which model: the rules that owners set on /team/models/, for models and for servers of ONECLAW_UPSTREAMS.
+"""Who may use which model: the rules that owners set on /team/models/, for models and for further servers.
 
     may_use(user_id, "llama-4")
 
@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 
+from oneclaw.config.upstreams import Upstream
+from oneclaw.llm.upstreams import servers
 from oneclaw.llm.upstreams.routes import Route, home_of
 from oneclaw.models import GroupMember, ModelRule
 
@@ -24,6 +26,8 @@ class Rules:
     """What was read: the groups of each rule by (server, model), and the groups of people."""
 
     until: float
+    # The servers of rows that were known when the rules were read: a new one comes together with its rule.
+    servers: tuple[Upstream, ...] = ()
     groups: Mapping[tuple[str, str], frozenset[int]] = field(default_factory=dict)
     of_people: dict[int, frozenset[int]] = field(default_factory=dict)
 
@@ -61,11 +65,12 @@ def _may_use_on(user_id: int | None, route: Route) -> bool:
 
 def _rules() -> Rules:
     global _known
-    if time.monotonic() >= _known.until:
+    if time.monotonic() >= _known.until or _known.servers != servers.last_read():
+        known = servers.last_read()
         found: dict[tuple[str, str], frozenset[int]] = {}
         for server, model, group in ModelRule.objects.values_list("server", "model", "groups"):
             found[server, model] = found.get((server, model), frozenset()) | ({group} if group else frozenset())
-        _known = Rules(time.monotonic() + KNOWN_SECONDS, found)
+        _known = Rules(time.monotonic() + KNOWN_SECONDS, known, found)
     return _known
 
 

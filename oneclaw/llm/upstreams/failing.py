@@ -3,11 +3,11 @@
 import datetime as dt
 from dataclasses import dataclass
 
-from django.conf import settings
 from django.utils import timezone
 
 from oneclaw.llm.failures import (
     KeyRefusedError,
+    KeyUnreadableError,
     ModelRequestError,
     ModelTimeoutError,
     NoKeyError,
@@ -18,10 +18,12 @@ from oneclaw.llm.failures import (
     UnreachableError,
 )
 from oneclaw.llm.upstreams.routes import Route
+from oneclaw.llm.upstreams.servers import upstreams
 
 # What is about the server; other failures are about one request.
 OF_SERVERS = (
     KeyRefusedError,
+    KeyUnreadableError,
     ModelTimeoutError,
     NoKeyError,
     OverloadedError,
@@ -34,7 +36,7 @@ OF_SERVERS = (
 
 @dataclass(frozen=True)
 class ServerState:
-    """A server by its name in ONECLAW_UPSTREAMS ("": the first one), and how its last request failed, if it did."""
+    """A server by its name ("": the first one), and how its last request failed, if it did."""
 
     name: str
     failure: ModelRequestError | None = None
@@ -56,6 +58,6 @@ def has_answered(route: Route) -> None:
 
 
 def states() -> list[ServerState]:
-    """Return all servers, in the order of their settings."""
-    names = ["", *(each.name for each in settings.UPSTREAMS)]
+    """Return all servers, in the order in which they are asked."""
+    names = ["", *(each.name for each in upstreams())]
     return [_failing.get(name, ServerState(name)) for name in names]

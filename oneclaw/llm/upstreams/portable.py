@@ -1,4 +1,4 @@
-"""Requests and answers of the servers in ONECLAW_UPSTREAMS, without what only the server that signed it accepts.
+"""Requests and answers of further servers, without what only the server that signed it accepts.
 
 Thinking is signed by the server that made it, together with everything before it. So only the first server is sent
 thinking, and only its signatures are kept: the thinking of another server is shown, and never sent.

@@ -1,8 +1,8 @@
 """Choose the servers that may answer for a model.
 
-The first server is the one of ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL; ONECLAW_UPSTREAMS names further ones. A model's
-home is the first server, unless only another one has it. Another server that has the model too, or one that answers in
-its place, is asked when the home is overloaded, limits the rate, or cannot be reached.
+The first server is the one of ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL; servers.py has further ones. A model's home is
+the first server, unless only another one has it. Another server that has the model too, or one that answers in its
+place, is asked when the home is overloaded, limits the rate, or cannot be reached.
 """
 
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from oneclaw.config.upstreams import Upstream
+from oneclaw.llm.upstreams.servers import upstreams
 
 
 @dataclass(frozen=True)
@@ -32,20 +33,21 @@ class Route:
 
 def routes_of(model: str) -> list[Route]:
     """Return where `model` is asked for, in this order: its home, then those that may answer in its place."""
-    others = [Route(model, each) for each in settings.UPSTREAMS if model in each.models]
-    substitutes = [Route(each.substitutes[model], each) for each in settings.UPSTREAMS if model in each.substitutes]
+    found = upstreams()
+    others = [Route(model, each) for each in found if model in each.models]
+    substitutes = [Route(each.substitutes[model], each) for each in found if model in each.substitutes]
     first = [Route(model)] if not others or _is_of_first_server(model) else []
     return [*first, *others, *substitutes]
 
 
 def home_of(model: str) -> Route:
     """Return where `model` is asked for first."""
-    return routes_of(model)[0] if settings.UPSTREAMS else Route(model)
+    return routes_of(model)[0]
 
 
 def answers_without_memory(model: str) -> bool:
     """Return whether the home of `model` is sent nothing of anybody's memory."""
-    return bool(settings.UPSTREAMS) and home_of(model).memory_stays_home
+    return home_of(model).memory_stays_home
 
 
 def _is_of_first_server(model: str) -> bool:

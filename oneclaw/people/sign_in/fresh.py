@@ -9,10 +9,13 @@ from allauth.account import app_settings
 from allauth.account.authentication import get_authentication_records
 from allauth.core.exceptions import ReauthenticationRequired
 from allauth.mfa.utils import is_mfa_enabled
+from django.contrib import messages
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
 
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.sign_in import providers
@@ -41,6 +44,24 @@ def fresh_sign_in_required(view: View) -> View:
         raise ReauthenticationRequired
 
     return checked
+
+
+def fresh_form_required(view: View) -> View:
+    """Return `view`, a form with a secret, as one that is only opened and sent within these five minutes.
+
+    What is sent later is not carried out after the sign-in, because it would wait for that in the row of the session,
+    where a secret must not be.
+    """
+    checked = fresh_sign_in_required(view)
+
+    @wraps(view)
+    def opened(request: SignedInRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.method == "POST" and not is_fresh(request):
+            messages.error(request, _("Your sign-in is too long ago. Sign in again, and enter your change once more."))
+            return redirect(request.path)
+        return checked(request, *args, **kwargs)
+
+    return opened
 
 
 def is_fresh(request: SignedInRequest) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from allauth.core import context
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
-from cryptography.fernet import Fernet, InvalidToken
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -49,10 +49,13 @@ class SecondFactorAdapter(DefaultMFAAdapter):
         return others.exists()
 
 
-def cipher() -> Fernet:
-    """Return the cipher of stored secrets; its key is derived from the secret key."""
-    digest = hashlib.sha256(b"oneclaw second factor " + settings.SECRET_KEY.encode()).digest()
-    return Fernet(base64.urlsafe_b64encode(digest))
+def cipher() -> MultiFernet:
+    """Return the cipher of stored secrets. Its key is derived from the secret key; those of before are read, too."""
+    digests = [
+        hashlib.sha256(b"oneclaw second factor " + secret_key.encode()).digest()
+        for secret_key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    ]
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(digest)) for digest in digests])
 
 
 def is_required(user: User) -> bool:

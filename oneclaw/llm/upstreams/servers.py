@@ -1,0 +1,119 @@
+"""The further servers: those of the file of ONECLAW_UPSTREAMS, then those that owners have added on /team/models/.
+
+Each process reads the rows at most once in KNOWN_SECONDS, so that all have a change within seconds. A request that has
+begun keeps the server that it was sent to. Where two servers have one name, that of the file counts.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import Error as DatabaseFailure
+
+from oneclaw.config.upstreams import Upstream, with_models
+from oneclaw.models import ModelServer
+from oneclaw.sealing import UnsealableError
+from oneclaw.spend.prices import prices_at
+from oneclaw.threads import in_database
+
+logger = logging.getLogger(__name__)
+
+# How long a process believes what it has read.
+KNOWN_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class ServersRead:
+    """What was read last, and until when by the monotonic clock it is believed."""
+
+    until: float
+    servers: tuple[Upstream, ...] = ()
+
+
+_known = ServersRead(0.0)
+
+
+def upstreams() -> tuple[Upstream, ...]:
+    """Return the further servers in the order in which they are asked.
+
+    On an event loop, where no statement may be made, these are the ones that were read last: see `follow`.
+    """
+    if _is_due() and not _is_on_event_loop():
+        _read()
+    if not _known.servers:
+        return settings.UPSTREAMS
+    taken = {each.name.casefold() for each in settings.UPSTREAMS}
+    return settings.UPSTREAMS + tuple(each for each in _known.servers if each.name.casefold() not in taken)
+
+
+def last_read() -> tuple[Upstream, ...]:
+    """Return the servers of the rows as this process has read them last."""
+    return _known.servers
+
+
+def further_labels() -> dict[str, str]:
+    """Return {model: label} of the models of further servers that people may choose."""
+    return {model: label for each in reversed(upstreams()) for model, label in each.labels.items()}
+
+
+def prices_on(name: str) -> Mapping[str, tuple[float, ...]]:
+    """Return the prices on the further server `name`; "", or not there any more: ONECLAW_PRICES."""
+    return prices_at(next((each for each in upstreams() if each.name == name), None))
+
+
+async def follow() -> None:
+    """Read the rows again when that is due, from async code."""
+    if _is_due():
+        await in_database(_read)
+
+
+def forget() -> None:
+    """Read the rows again when a server is needed next."""
+    global _known
+    _known = ServersRead(0.0, _known.servers)
+
+
+def upstream_of(row: ModelServer) -> Upstream:
+    """Return the server of `row`. Raise ImproperlyConfigured when its models are none that this release knows."""
+    try:
+        key, lacks_key = row.key, False
+    except UnsealableError:
+        key, lacks_key = "", True
+    server = Upstream(row.name, row.url, key, memory_stays_home=row.memory_stays_home, lacks_key=lacks_key)
+    try:
+        models = {each["model"]: {name: each[name] for name in each if name != "model"} for each in row.offers}
+    except (KeyError, TypeError) as error:
+        raise ImproperlyConfigured(f"its models are damaged: {error!r}") from None
+    return with_models(server, models)
+
+
+def _is_due() -> bool:
+    return time.monotonic() >= _known.until
+
+
+def _is_on_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _read() -> None:
+    global _known
+    found: list[Upstream] = []
+    try:
+        for row in ModelServer.objects.filter(is_enabled=True):
+            try:
+                found.append(upstream_of(row))
+            except ImproperlyConfigured as error:
+                logger.warning("The model server %s is left out: %s", row.name, error)
+    except DatabaseFailure:
+        # Requests go on with what was read before, and the database is not asked again at once.
+        logger.warning("The model servers could not be read.", exc_info=True)
+        found = list(_known.servers)
+    _known = ServersRead(time.monotonic() + KNOWN_SECONDS, tuple(found))
