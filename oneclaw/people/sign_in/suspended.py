@@ -65,7 +65,7 @@ def resume(request: SignedInRequest, suspended_id: str) -> HttpResponse:
     """
     kept = request.session.get(SESSION_KEY) or {}
     if kept.get("id") != suspended_id:
-        return render(request, "people/no_change_waits.html", status=410)
+        return render(request, "people/nothing_to_confirm.html", status=410)
     del request.session[SESSION_KEY]
     if kept["had_files"]:
         messages.warning(request, _("Your change was not made, because it had a file. Make it again now."))

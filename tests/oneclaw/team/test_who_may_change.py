@@ -25,7 +25,7 @@ BY_COMING = {"User", "AuditEvent", "AuditLink", "Presence", "ApiKey", "SignInAtt
 
 
 @pytest.fixture
-def rows(transactional_db, admin_person):
+def rows(db, admin_person):
     """A person, a group, a budget, an invitation and a key, which somebody would like to change."""
     ada = User.objects.create_user("ada@example.org", "correct horse battery", timezone_chosen=True)
     group = Group.objects.create(name="Research")
@@ -137,7 +137,7 @@ def test_two_owners_who_lower_each_other_at_once_leave_one(transactional_db):
     assert User.objects.owners().count() == 1
 
 
-def test_a_link_that_is_revoked_while_it_is_used_opens_nothing_or_is_used(rows, admin_person):
+def test_a_link_that_is_revoked_while_it_is_used_opens_nothing_or_is_used(transactional_db, rows, admin_person):
     invitation, link = inviting.invite(admin_person, inviting.Wish("late@example.org"), 7)
     fields = {"name": "Late", "password1": "a long and quiet evening", "password2": "a long and quiet evening"}
 
