@@ -13,12 +13,13 @@ from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.forms.models import BaseInlineFormSet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import linebreaksbr
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import ApiKey, Budget, Group, GroupMember, InvariantRun, Space, SpaceMember, User
 from oneclaw.people.roles import has_role
+from oneclaw.people.sign_in import fresh
 from oneclaw.spaces import members
 
 admin.site.site_header, admin.site.site_title, admin.site.index_title = "OneClaw", "OneClaw", "Administration"
@@ -73,8 +74,26 @@ class JobAdmin(ReadOnlyAdmin):
         return ["owner__email", "error", *self.search_fields]
 
 
+class RightsAdmin(admin.ModelAdmin):
+    """Rows that say who may do what, or who signs in with which address: they change after a fresh sign-in only."""
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        return after_proof(request) or super().changeform_view(request, *args, **kwargs)
+
+    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        return after_proof(request) or super().delete_view(request, *args, **kwargs)
+
+    def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        return after_proof(request) or super().changelist_view(request, *args, **kwargs)
+
+
+def after_proof(request: HttpRequest) -> HttpResponse | None:
+    """Return where the person proves who they are before `request` changes something; None when they need not."""
+    return None if request.method != "POST" or fresh.is_fresh(request) else fresh.to_proof(request)
+
+
 @admin.register(User)
-class PersonAdmin(NoAddAdmin):
+class PersonAdmin(RightsAdmin, NoAddAdmin):
     """People as rows. Roles, invitations and links are on the pages of the team, and passwords are not set here."""
 
     about = _(
@@ -140,7 +159,7 @@ def is_shared(space: Space | None) -> bool:
 
 
 @admin.register(Space)
-class SpaceAdmin(NoAddAdmin):
+class SpaceAdmin(RightsAdmin, NoAddAdmin):
     about = _(
         "Each row says whose a memory is: a person's own, what one agent knows of one person, or the space of a "
         "project or a team with its members."
@@ -184,7 +203,7 @@ def is_kept_here(group: Group | None) -> bool:
 
 
 @admin.register(Group)
-class GroupAdmin(admin.ModelAdmin):
+class GroupAdmin(RightsAdmin):
     about = _("Each row is a group of people, which is a member of spaces with all of them.")
     list_display = ["name", "managed_by", "created_at"]
     list_filter = ["managed_by"]

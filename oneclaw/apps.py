@@ -15,7 +15,6 @@ class OneClawConfig(AppConfig):
         from oneclaw.leaving import account  # noqa: F401 - declares what becomes of rows
         from oneclaw.people import invitations  # noqa: F401 - connect their receivers
         from oneclaw.people.sign_in import single_sign_on  # noqa: F401 - connect their receivers
-        from oneclaw.people.sign_in.saml import sessions  # noqa: F401 - connects its receiver
         from oneclaw.spaces import receivers  # noqa: F401
 
         reasons.register(wordings.WORDINGS)

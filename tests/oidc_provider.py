@@ -3,8 +3,10 @@
     with OidcProvider() as provider:
         provider.person(sub="1", email="ada@example.org", email_verified=True, groups=["Research"])
 
-It signs in, without asking, whom `person` has named last. `fault(…)` makes its answers wrong. Codes work once, with the
-right client secret and PKCE verifier.
+It signs in whom `person` has named last. It asks them once, and again when the request says so (`prompt=login`,
+`max_age`); `session(…)` says how long ago it has asked. `auth_time` is in an ID token only when `max_age` was sent, as
+the standard has it. `fault(…)` makes its answers wrong. Codes work once, with the right client secret, PKCE verifier
+and address. A request that is not as in the standard is not answered.
 """
 
 import base64
@@ -41,6 +43,10 @@ class OidcProvider:
     def fault(self, **faults: Any) -> None:
         self.tell("faults", faults)
 
+    def session(self, seconds_ago: float) -> None:
+        """The person was asked so long ago, and is still signed in here."""
+        self.tell("session", {"since": time.time() - seconds_ago})
+
     def tell(self, what: str, value: dict[str, Any]) -> None:
         body = json.dumps({what: value}).encode()
         urllib.request.urlopen(urllib.request.Request(f"{self.url}/tell", body), timeout=20).close()
@@ -59,7 +65,7 @@ class OidcProvider:
 
 
 class Handler(BaseHTTPRequestHandler):
-    told: dict[str, dict[str, Any]] = {"person": {}, "faults": {}}
+    told: dict[str, dict[str, Any]] = {"person": {}, "faults": {}, "session": {}}
     codes: dict[str, dict[str, Any]] = {}
     tokens: dict[str, dict[str, Any]] = {}
 
@@ -78,8 +84,12 @@ class Handler(BaseHTTPRequestHandler):
         elif asked.path == "/authorize":
             assert query["response_type"] == "code"
             assert query["code_challenge_method"] == "S256"
+            assert query["client_id"] == CLIENT_ID
+            assert "openid" in query["scope"].split()
+            assert query["nonce"]
+            assert query.get("prompt", "login") in {"login", "select_account"}
             code = secrets.token_urlsafe(8)
-            self.codes[code] = {**query, "person": dict(self.told["person"])}
+            self.codes[code] = {**query, "person": dict(self.told["person"]), "auth_time": self.asked(query)}
             self.send_response(302)
             self.send_header(
                 "Location", f"{query['redirect_uri']}?{urlencode({'code': code, 'state': query['state']})}"
@@ -103,6 +113,7 @@ class Handler(BaseHTTPRequestHandler):
         is_right = (
             begun is not None
             and form["client_secret"] == CLIENT_SECRET
+            and form["redirect_uri"] == begun["redirect_uri"]
             and begun["code_challenge"] == base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
         )
         if not is_right:
@@ -115,9 +126,25 @@ class Handler(BaseHTTPRequestHandler):
     def id_token(self, begun: dict[str, Any]) -> str:
         import jwt
 
-        now = int(time.time())
+        now, faults = int(time.time()), self.told["faults"]
         claims = {"iss": self.url, "aud": CLIENT_ID, "nonce": begun["nonce"], "iat": now, "exp": now + 300}
-        return jwt.encode({**claims, **begun["person"], **self.told["faults"].get("id_token", {})}, "x" * 32)
+        if "max_age" in begun or faults.get("always_says_when"):
+            claims["auth_time"] = int(begun["auth_time"])
+        found = {**claims, **begun["person"], **faults.get("id_token", {})}
+        for name in faults.get("without", []):
+            found.pop(name, None)
+        return jwt.encode(found, "x" * 32)
+
+    def asked(self, query: dict[str, str]) -> float:
+        """When the person was asked for this answer: now, or before when the request is content with that."""
+        now = time.time()
+        since = self.told["session"].get("since")
+        if since is None:
+            return self.told["session"].setdefault("since", now)
+        is_old = "max_age" in query and now - since > int(query["max_age"])
+        if (is_old or query.get("prompt") == "login") and not self.told["faults"].get("never_asks_again"):
+            since = self.told["session"]["since"] = now
+        return since
 
     def answer(self, value: object, status: int = 200) -> None:
         body = json.dumps(value).encode()

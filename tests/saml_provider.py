@@ -3,8 +3,9 @@
     with SamlProvider() as provider:
         provider.person("g1", email="ada@example.org", groups=["Research"])
 
-It signs in, without asking, whom `person` has named last. `fault(…)` makes its answers wrong. Its key is made when it
-is first used. Its address is `localhost`, so that to a browser it is another site than 127.0.0.1.
+It signs in whom `person` has named last. It asks them once, and again for ForceAuthn; `session(…)` says how long ago it
+has asked. `fault(…)` makes its answers wrong, and a request that is not as in the standard is not answered. Its key is
+made when it is first used. Its address is `localhost`, so that to a browser it is another site than 127.0.0.1.
 """
 
 import base64
@@ -13,6 +14,7 @@ import html
 import json
 import subprocess
 import sys
+import time
 import urllib.request
 import uuid
 import zlib
@@ -48,6 +50,10 @@ class SamlProvider:
 
     def fault(self, **faults: Any) -> None:
         self.tell("faults", faults)
+
+    def session(self, seconds_ago: float) -> None:
+        """The person was asked so long ago, and is still signed in here."""
+        self.tell("session", {"since": time.time() - seconds_ago})
 
     def tell(self, what: str, value: dict[str, Any]) -> None:
         body = json.dumps({what: value}).encode()
@@ -86,7 +92,7 @@ class Keys(dict[str, tuple[str, str]]):
 
 
 class Handler(BaseHTTPRequestHandler):
-    told: dict[str, Any] = {"person": {}, "faults": {}}
+    told: dict[str, Any] = {"person": {}, "faults": {}, "session": {}}
     keys = Keys()
 
     @property
@@ -127,6 +133,10 @@ class Handler(BaseHTTPRequestHandler):
         from lxml import etree
 
         asked = etree.fromstring(zlib.decompress(base64.b64decode(request), -15))
+        assert (asked.tag, asked.get("Version")) == (f"{{{SAML}:protocol}}AuthnRequest", "2.0")
+        assert asked.get("Destination") == f"{self.url}/sso"
+        assert asked.get("ForceAuthn", "false") in {"true", "false"}
+        self.ask_person(forced=asked.get("ForceAuthn") == "true")
         address = asked.get("AssertionConsumerServiceURL")
         issuer = asked.findtext(f"{{{SAML}:assertion}}Issuer")
         message = base64.b64encode(self.response(asked.get("ID"), address, issuer).encode()).decode()
@@ -137,11 +147,18 @@ class Handler(BaseHTTPRequestHandler):
             "</script>"
         )
 
+    def ask_person(self, forced: bool) -> None:
+        session = self.told["session"]
+        if "since" not in session or (forced and not self.told["faults"].get("never_asks_again")):
+            session["since"] = time.time()
+
     def response(self, request_id: str, address: str, audience: str) -> str:
         faults, person = self.told["faults"], self.told["person"]
         now = dt.datetime.now(dt.UTC)
         until = (now + dt.timedelta(seconds=faults.get("seconds", 300))).strftime("%Y-%m-%dT%H:%M:%SZ")
         since = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        asked_at = dt.datetime.fromtimestamp(self.told["session"]["since"], dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        asked_at = faults.get("asked_at", asked_at)
         request_id = faults.get("in_response_to", request_id)
         replies = f' InResponseTo="{request_id}"' if request_id else ""
         confirmed = f' Recipient="{faults.get("recipient", address)}" NotOnOrAfter="{until}"{replies}'
@@ -166,7 +183,8 @@ class Handler(BaseHTTPRequestHandler):
             f'<saml:SubjectConfirmation Method="{SAML}:cm:bearer">'
             f"<saml:SubjectConfirmationData{faults.get('confirmed', confirmed)}/></saml:SubjectConfirmation>"
             f'</saml:Subject><saml:Conditions NotOnOrAfter="{until}">{restriction}</saml:Conditions>'
-            f'<saml:AuthnStatement AuthnInstant="{since}" SessionIndex="_session"><saml:AuthnContext>'
+            f'<saml:AuthnStatement AuthnInstant="{asked_at}" SessionIndex="{faults.get("index", "_session")}">'
+            "<saml:AuthnContext>"
             f"<saml:AuthnContextClassRef>{SAML}:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext>"
             f"</saml:AuthnStatement>{attributes}</saml:Assertion>"
         )

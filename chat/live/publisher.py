@@ -131,7 +131,7 @@ class TurnPublisher:
         self._room.publish(lambda: retrying_frame(failure, seconds))
 
     def finished(self, answer: Message, failure: ModelRequestError | None) -> None:
-        answer.turn = self._turn
+        answer.turn, answer.is_for_several = self._turn, self._turn.session.is_shared
         self._published_end = True
         self._publish_finished(answer, None, final=True)
         if failure:

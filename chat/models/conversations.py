@@ -346,6 +346,8 @@ class Message(models.Model):
     # (chat/conversations/shared/marks.py); no columns.
     shown_author: Any = None
     hides_memory = False
+    # Whether others read it than who has asked; no column.
+    is_for_several = False
 
     class Meta:
         constraints = [

@@ -85,10 +85,17 @@ def remarks(message: Message) -> list[str]:
         return found
     if wanted := message.meta.get(INSTEAD_OF_KEY):
         about = {"wanted": wanted, "model": offered_models().get(message.model, message.model)}
-        found.append(gettext("%(wanted)s is not available to you, so %(model)s has answered.") % about)
+        found.append(not_available(message) % about)
     if message.meta.get(WITHOUT_MEMORY_KEY):
         found.append(gettext("Answered without memory"))
     return found
+
+
+def not_available(message: Message) -> str:
+    """Return the sentence about a model that the person who has asked may not use: each reader is sent the same."""
+    if message.is_for_several:
+        return gettext("%(wanted)s is not available to the person who asked, so %(model)s has answered.")
+    return gettext("%(wanted)s is not available to you, so %(model)s has answered.")
 
 
 def others_may_read(message: Message, results: Mapping[str, Card]) -> SafeString:

@@ -82,7 +82,7 @@ class User(AbstractUser):
     awaits_approval = models.BooleanField(default=False, db_default=False)
     # What a directory that keeps accounts by SCIM calls the person; None: it does not keep them.
     directory_id = models.CharField(max_length=255, null=True, blank=True, unique=True)
-    # When they last opened a page or sent a message, to some minutes (`people/seen.py`).
+    # When they last opened a page, sent a message or used a key, to some minutes (`people/seen.py`).
     last_seen_at = models.DateTimeField(null=True, blank=True, editable=False)
     # The fingerprint of the announcement that they have dismissed (`runtime_settings`).
     dismissed_announcement = models.CharField(max_length=16, blank=True, default="", db_default="", editable=False)

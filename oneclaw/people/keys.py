@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from oneclaw.audit.record import record
 from oneclaw.models import ApiKey, AuditKind, User
+from oneclaw.people import seen
 from oneclaw.text import UserFacingError
 
 # By it people and secret scanners recognise a token of OneClaw.
@@ -67,7 +68,7 @@ def make(user: User, name: str, period: str) -> tuple[ApiKey, str]:
 
 
 def user_of(token: str) -> User | None:
-    """Return the person whose key has this token, and record its use; None when the key is not valid."""
+    """Return the person whose key has this token, and record that both were here; None when the key is not valid."""
     key = ApiKey.objects.live().select_related("user").filter(token_hash=hashed(token)).first()
     if key is None:
         return None
@@ -76,6 +77,8 @@ def user_of(token: str) -> User | None:
         # Of several concurrent requests, one writes.
         before = Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USED_INTERVAL)
         ApiKey.objects.filter(before, pk=key.pk).update(last_used_at=now)
+    if seen.is_due(key.user):
+        seen.record_seen(key.user)
     return key.user
 
 

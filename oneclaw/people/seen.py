@@ -1,7 +1,7 @@
 """Record when people were last here, so that admins see which accounts are used.
 
-A page that a person opens and a message that they send count; a page that only stays open does not. It is one UPDATE of
-each person in SEEN_INTERVAL, and nothing in between: the time is read with the person.
+A page that a person opens, a message that they send, and a request with their key count; a page that only stays open
+does not. It is one UPDATE of each person in SEEN_INTERVAL, and nothing in between: the time is read with the person.
 """
 
 import datetime as dt

@@ -13,7 +13,7 @@ from django.urls import include, path, re_path
 from django.views.generic import RedirectView, TemplateView
 
 from oneclaw.people import groups, usage, views
-from oneclaw.people.sign_in import provider
+from oneclaw.people.sign_in import provider, suspended
 from oneclaw.people.sign_in.saml import views as saml
 
 View = Callable[..., HttpResponse]
@@ -80,6 +80,7 @@ urlpatterns = [
     path("welcome/<str:uid>/<str:token>/", views.welcome, name="welcome"),
     path("invited/<str:token>/", views.invited, name="invited"),
     path("first/<str:token>/", views.first_account, name="first_account"),
+    path("confirmed/<str:suspended_id>/", suspended.resume, name="resume_change"),
     path("settings/devices/<int:device_id>/end", views.end_device, name="end_device"),
     path("settings/usage/", usage.usage, name="usage"),
     path("settings/keys", views.make_key, name="make_key"),

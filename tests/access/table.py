@@ -23,6 +23,7 @@ PAGES = """
     welcome                         nobody      nobody
     invited                         nobody      nobody
     first_account                   nobody      nobody
+    resume_change                   nobody      -
     settings                        persons     persons
     usage                           persons     -
     make_key                        persons     persons

@@ -23,7 +23,8 @@ def with_shared(messages: QuerySet[Message]) -> QuerySet[Message]:
 
 
 def mark(messages: Sequence[Message]) -> None:
-    """Set `shown_author` and `hides_memory` of messages of one session in which several people write, or have written.
+    """Set `shown_author`, `hides_memory` and `is_for_several` of messages of one session in which several people
+    write, or have written.
 
     They were read `with_shared`, or have their session loaded. No query for a session of one person.
     """
@@ -32,6 +33,7 @@ def mark(messages: Sequence[Message]) -> None:
         return
     people = people_of(messages)
     for message in messages:
+        message.is_for_several = True
         message.hides_memory = through is not None and message.seq <= through
         if through is not None:
             # What its owner thinks of an answer is not for the others.

@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 
 from oneclaw import runtime_settings
 from oneclaw.models import User
-from oneclaw.people.sign_in import attempts, sign_up
+from oneclaw.people.sign_in import attempts, fresh, sign_up
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -41,6 +41,11 @@ class AccountAdapter(DefaultAccountAdapter):
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
         """Return the address of the settings page."""
         return reverse("settings")
+
+    def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
+        """Return True: what changes how a person signs in needs a recent sign-in, also one by a provider."""
+        fresh.require_recent_sign_in(self.request)
+        return True
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Refuse a password after too many wrong ones (`people/sign_in/attempts.py`)."""

@@ -16,18 +16,20 @@ from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOA
 from allauth.utils import build_absolute_uri
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.crypto import get_random_string
 from django.utils.http import urlencode
 from requests import RequestException
 
+from oneclaw.people.sign_in import fresh, reauthentication
+
 NONCE_CHARS = 32
 # How the provider may be asked again although it knows who is there.
 PROMPTS = {"login", "select_account"}
 # The claims that only the ID token may make.
-OF_THE_SIGN_IN = ("sub", "iss", "aud", "nonce")
+OF_THE_SIGN_IN = ("sub", "iss", "aud", "nonce", "auth_time")
 # What the provider must publish.
 REQUIRED = {"authorization_endpoint", "token_endpoint", "jwks_uri"}
 
@@ -59,8 +61,7 @@ class Adapter(OpenIDConnectOAuth2Adapter):
             if more.get("sub") != claims["sub"]:
                 raise OAuth2Error("The userinfo is of somebody else than the ID token.")
             # What belongs to this sign-in stays that of the ID token.
-            own = {name: claims[name] for name in OF_THE_SIGN_IN if name in claims}
-            claims = {**claims, **more, **own}
+            claims |= {name: value for name, value in more.items() if name not in OF_THE_SIGN_IN}
         return self.get_provider().sociallogin_from_response(request, claims)
 
     def get_callback_url(self, request: HttpRequest, app: Any) -> str:
@@ -89,9 +90,16 @@ class Provider(OpenIDConnectProvider):
         auth_params = {**self.get_auth_params(), "nonce": nonce}
         if (prompt := request.GET.get("prompt")) in PROMPTS:
             auth_params["prompt"] = prompt
+        asks_again = reauthentication.state_of(request)
+        if asks_again:
+            auth_params |= {"prompt": "login", "max_age": "0"}
         # Neither parameters nor scopes come from the address, which anybody may have made.
-        kwargs |= {"auth_params": auth_params, "scope": self.get_scope()}
-        return super().redirect(request, process, next_url, data, nonce=nonce, **kwargs)
+        kwargs |= {"auth_params": auth_params, "scope": self.get_scope(), **asks_again}
+        response = super().redirect(request, process, next_url, data, nonce=nonce, **kwargs)
+        if not asks_again or not isinstance(response, HttpResponseRedirect):
+            return response
+        # A form may lead here, and the policy lets forms lead to this site only: a page of it goes on by itself.
+        return render(request, "socialaccount/leaving.html", {"name": self.name, "address": response.url})
 
     def extract_uid(self, data: dict[str, Any]) -> str:
         """Return what identifies the person: issuer and `sub`, so that another issuer's people are other people."""
@@ -112,6 +120,8 @@ def login(request: HttpRequest) -> HttpResponse:
     """Send the browser to the provider. A link may do so; connecting an account takes a form, and a fresh sign-in."""
     if request.method != "POST" and request.GET.get("process", AuthProcess.LOGIN) != AuthProcess.LOGIN:
         raise Http404
+    if request.GET.get("process") == AuthProcess.CONNECT:
+        fresh.require_recent_sign_in(request)
     return answered(request, OAuth2LoginView)
 
 

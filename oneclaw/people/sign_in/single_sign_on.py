@@ -9,12 +9,13 @@ from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django.db import transaction
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import User
-from oneclaw.people.sign_in import claims, inviting, providers, sign_up
+from oneclaw.people.sign_in import claims, inviting, providers, reauthentication, sign_up
+from oneclaw.people.sign_in.saml import sessions
 
 # Why somebody was not let in, as a code.
 REASONS = {
@@ -54,6 +55,8 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
         nonce, expected = str(said.get("nonce", "")), str(sociallogin.state.get("nonce", ""))
         if not expected or not hmac.compare_digest(nonce, expected):
             refuse(request, "replayed")
+        if reauthentication.is_going_on(sociallogin):
+            raise ImmediateHttpResponse(confirmed(request, sociallogin))
         if sociallogin.is_existing or sociallogin.state.get("process") == "connect":
             return
         address = next(iter(sociallogin.email_addresses), None)
@@ -102,10 +105,28 @@ def refused(request: HttpRequest, reason: str) -> HttpResponse:
     return render(request, "people/not_let_in.html", {"reason": REASONS[reason]}, status=403)
 
 
+def confirmed(request: HttpRequest, sociallogin: Any) -> HttpResponse:
+    """Lead on when `sociallogin` proves that the provider has just asked the person; otherwise say what to do.
+
+    The browser stays signed in as it was, also when another person has answered at the provider.
+    """
+    if reason := reauthentication.refusal(request, sociallogin):
+        return reauthentication.refused(request, reason)
+    apply_claims(request.user, request, sociallogin)
+    return redirect(sociallogin.state.get("next") or "chat")
+
+
 @receiver(user_logged_in)
-def apply_claims(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
-    """Apply the groups that the provider names, at every sign-in through it."""
-    sociallogin = kwargs.get("sociallogin")
-    if sociallogin is not None:
-        provider = providers.of(sociallogin)
-        claims.apply_groups(user, provider.managed_by, sociallogin.account.extra_data, provider.groups_claim)
+def signed_in(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
+    """Apply what the provider says, at every sign-in through it."""
+    if (sociallogin := kwargs.get("sociallogin")) is not None:
+        apply_claims(user, request, sociallogin)
+
+
+def apply_claims(user: Any, request: HttpRequest, sociallogin: Any) -> None:
+    """Apply what the provider says of `user`: their groups, when it has asked them, and its own session of them."""
+    provider, said = providers.of(sociallogin), sociallogin.account.extra_data
+    claims.apply_groups(user, provider.managed_by, said, provider.groups_claim)
+    reauthentication.remember(request, user, said)
+    if provider.managed_by == claims.SAML:
+        sessions.remember(request, said)

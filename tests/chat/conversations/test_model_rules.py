@@ -14,13 +14,15 @@ from chat.schedules.ask import hidden_session
 from chat.turns import loop, start
 from oneclaw import llm
 from oneclaw.config.upstreams import Upstream
-from oneclaw.demo.scripted import ScriptedModel, answer, overloaded, tool_use
+from oneclaw.demo.scripted import ScriptedModel, answer, overloaded, text, tool_use
 from oneclaw.llm.upstreams import access
 from oneclaw.models import AuditEvent, AuditKind, Group, Spend
 from oneclaw.spend.calls import Payer, Spending
 from oneclaw.team import model_rules
 from oneclaw.text import InvalidTextError
 from oneclaw.threads import in_database
+from tests.chat.live.test_socket import Client as Socket
+from tests.chat.shared.cast import shared_conversation
 from tests.programs import refusal
 from tests.talk import Talk
 
@@ -77,6 +79,25 @@ async def test_who_loses_a_model_goes_on_with_the_default_and_is_told(ada, scrip
     await in_database(client.force_login, ada)
     page = await in_database(client.get, f"/c/{talk.session_id}")
     assert "Great is not available to you, so Usual has answered." in page.content.decode()
+
+
+async def test_the_others_read_that_the_model_is_not_available_to_who_asked(ada, scripted, limited):
+    cast = await in_database(shared_conversation, ada)
+    # Ada may use it, and Ed, whose page names it, may not.
+    async with Socket(cast.ed) as ed, Socket(ada) as owner:
+        for each in (ed, owner):
+            await each.open(cast.session.pk, last_seq=2)
+        await in_database(lambda: ChatSession.objects.filter(pk=cast.session.pk).update(model=limited))
+        scripted.script(answer(text("Hello, Ed.")))
+        await ed.ask(cast.session.pk, "Hello")
+        await owner.hear("done", final=True)
+        heard = [frame["html"] for frame in owner.seen if frame["type"] == "message"]
+    client = Client()
+    await in_database(client.force_login, ada)
+    page = await in_database(client.get, f"/c/{cast.session.pk}")
+    for shown in (heard[-1], page.content.decode()):
+        assert "Great is not available to the person who asked, so Usual has answered." in shown
+        assert "available to you" not in shown
 
 
 def test_agents_and_schedules_use_what_their_person_may(ada, stranger, limited):

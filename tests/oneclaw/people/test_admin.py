@@ -3,7 +3,14 @@
 from allauth.account.models import EmailAddress
 from django.contrib import admin
 
-from oneclaw.models import Space, SpaceMember, User
+from oneclaw.models import Group, Space, SpaceMember, User
+
+PASSWORD = "correct horse battery"
+
+
+def sign_in(client, person):
+    """Sign in now, so that rights may be changed."""
+    client.post("/accounts/login/", {"login": person.email, "password": PASSWORD})
 
 
 def test_the_admin_shows_people_and_spaces(client, admin_person, ada):
@@ -26,7 +33,7 @@ def test_every_list_says_what_a_row_is(client, admin_person):
 
 def test_an_address_that_was_changed_opens_nothing_any_more(client, admin_person, ada):
     EmailAddress.objects.create(user=ada, email="ada@example.org", primary=True)
-    client.force_login(admin_person)
+    sign_in(client, admin_person)
     fields = {"email": "Lovelace@Example.org", "timezone": "UTC", "is_active": "on"}
     fields |= {"date_joined_0": "2026-01-01", "date_joined_1": "10:00"}
     assert client.post(f"/admin/oneclaw/user/{ada.pk}/change/", fields).status_code == 302
@@ -51,8 +58,12 @@ def test_nobody_becomes_a_member_of_a_persons_own_space(client, admin_person, ad
 
 def given_a_reader(client, admin_person, space, reader):
     member = space.members.get()
-    client.force_login(admin_person)
-    fields = {
+    sign_in(client, admin_person)
+    return client.post(f"/admin/oneclaw/space/{space.pk}/change/", reader_of(space, member, reader))
+
+
+def reader_of(space, member, reader):
+    return {
         "name": "Ada",
         "members-TOTAL_FORMS": "2",
         "members-INITIAL_FORMS": "1",
@@ -64,7 +75,40 @@ def given_a_reader(client, admin_person, space, reader):
         "members-1-user": reader.pk,
         "members-1-role": "reader",
     }
-    return client.post(f"/admin/oneclaw/space/{space.pk}/change/", fields)
+
+
+def test_rows_that_say_who_may_do_what_change_after_a_fresh_sign_in_only(client, admin_person, ada, stranger):
+    space = Space.objects.create(owner=ada, kind=Space.Kind.TEAM, name="Ada")
+    member = space.members.create(user=ada, role="owner")
+    group = Group.objects.create(name="Research")
+    client.force_login(admin_person)
+    changes = {
+        f"/admin/oneclaw/user/{ada.pk}/change/": {"email": "lovelace@example.org", "timezone": "UTC"},
+        f"/admin/oneclaw/group/{group.pk}/delete/": {"post": "yes"},
+        "/admin/oneclaw/group/": {"action": "delete_selected", "_selected_action": group.pk, "post": "yes"},
+        f"/admin/oneclaw/space/{space.pk}/change/": reader_of(space, member, stranger),
+    }
+    for address, fields in changes.items():
+        assert client.get(address).status_code == 200
+        asked = client.post(address, fields)
+        assert asked["Location"].startswith("/accounts/reauthenticate/"), address
+    ada.refresh_from_db()
+    assert (ada.email, Group.objects.count()) == ("ada@example.org", 1)
+    assert not SpaceMember.objects.filter(user=stranger).exists()
+    # The last one is carried out then.
+    client.post(asked["Location"], {"password": PASSWORD}, follow=True)
+    assert SpaceMember.objects.get(user=stranger).role == "reader"
+
+
+def test_a_group_of_a_provider_has_no_members_by_hand_and_stays(client, admin_person, ada):
+    group = Group.objects.create(name="Research", managed_by="oidc", external_id="Research")
+    sign_in(client, admin_person)
+    fields = {"name": "Mine", "members-TOTAL_FORMS": "1", "members-INITIAL_FORMS": "0", "members-0-user": ada.pk}
+    client.post(f"/admin/oneclaw/group/{group.pk}/change/", fields)
+    client.post(f"/admin/oneclaw/group/{group.pk}/delete/", {"post": "yes"})
+    client.post("/admin/oneclaw/group/", {"action": "delete_selected", "_selected_action": group.pk, "post": "yes"})
+    group.refresh_from_db()
+    assert (group.name, group.members.count()) == ("Research", 0)
 
 
 def test_staff_without_permissions_sees_nobody(client, ada, stranger):

@@ -109,6 +109,37 @@ def test_the_directory_neither_overrides_an_admin_nor_ends_the_wait_for_approval
     assert (ada.first_name, ada.is_active, ada.awaits_approval) == ("Ada", False, True)
 
 
+@pytest.mark.parametrize("admin_is_first", [True, False])
+def test_whom_both_have_disabled_only_an_admin_enables_and_then_the_directory_decides_again(
+    call, ada, admin_person, admin_is_first
+):
+    adas = {"schemas": [USER], "userName": ada.email, "externalId": "a1"}
+    call("PUT", f"Users/{ada.pk}", {**adas, "active": True})
+    by_admin, by_directory = (
+        lambda: roles.set_active(admin_person, User.objects.get(pk=ada.pk), False),
+        lambda: call("PATCH", f"Users/{ada.pk}", patch("replace", "active", False)),
+    )
+    for disable in (by_admin, by_directory) if admin_is_first else (by_directory, by_admin):
+        disable()
+    refused = call("PATCH", f"Users/{ada.pk}", patch("replace", "active", True), 403)
+    assert "An administrator has disabled this account" in refused["detail"]
+    assert call("GET", f"Users/{ada.pk}")["active"] is False
+    ada.refresh_from_db()
+    assert not ada.is_active
+    roles.set_active(admin_person, ada, True)
+    by_directory()
+    call("PATCH", f"Users/{ada.pk}", patch("replace", "active", True))
+    ada.refresh_from_db()
+    assert ada.is_active
+
+
+def test_the_directory_lets_in_who_waits_for_approval_when_it_says_active(call, ada):
+    User.objects.filter(pk=ada.pk).update(is_active=False, awaits_approval=True)
+    call("PATCH", f"Users/{ada.pk}", patch("replace", "active", True))
+    ada.refresh_from_db()
+    assert (ada.is_active, ada.awaits_approval) == (True, False)
+
+
 def test_a_person_made_inactive_and_deleted_by_the_directory_comes_back(call, db):
     made = call("POST", "Users", {**GRACE, "active": False}, 201)
     call("DELETE", f"Users/{made['id']}", status=204)

@@ -77,5 +77,5 @@ def test_the_people_of_a_group_change_only_after_a_fresh_sign_in(client, admin_p
     assert asked.url.startswith("/accounts/reauthenticate/")
     assert not group.members.exists()
     # What was sent is carried out then.
-    client.post(asked.url, {"password": "correct horse battery"})
+    client.post(asked.url, {"password": "correct horse battery"}, follow=True)
     assert group.members.get().user == stranger

@@ -170,6 +170,16 @@ def test_a_page_tells_when_a_person_was_last_here_and_writes_it_rarely(ada):
     assert not [each for each in queries.captured_queries if each["sql"].startswith("UPDATE")]
 
 
+def test_who_uses_a_key_only_was_here_too_which_is_written_rarely(adas, ada):
+    User.objects.filter(pk=ada.pk).update(last_login=None)
+    assert adas.get("/me").status_code == 200
+    ada.refresh_from_db()
+    assert ada.last_seen == ada.last_seen_at is not None
+    with CaptureQueriesContext(connection) as queries:
+        adas.get("/me")
+    assert not [each for each in queries.captured_queries if each["sql"].startswith("UPDATE")]
+
+
 def test_a_page_is_answered_although_when_its_person_was_here_cannot_be_stored(ada, client, monkeypatch, caplog):
     def fail(*arguments, **fields):
         raise OperationalError("the table is locked")

@@ -157,6 +157,7 @@ def said(response: "OneLogin_Saml2_Response", toolkit: "OneLogin_Saml2_Settings"
         "nonce": response.get_in_response_to(),
         "name_id": name_id,
         "session_index": response.get_session_index() or "",
+        "auth_time": asked_at(response),
         "email": first(attributes, settings.SAML_EMAIL_ATTRIBUTES) or (name_id if form == EMAIL_FORMAT else ""),
         "email_verified": first(attributes, VERIFIED_ATTRIBUTES).lower() in ("true", "1"),
         "name": first(attributes, settings.SAML_NAME_ATTRIBUTES),
@@ -166,6 +167,22 @@ def said(response: "OneLogin_Saml2_Response", toolkit: "OneLogin_Saml2_Settings"
         del found["groups"]
         found[OVERFLOW_CLAIM] = True
     return found
+
+
+def asked_at(response: "OneLogin_Saml2_Response") -> int | None:
+    """Return when the identity provider has asked the person, in seconds of the epoch; None when it does not say.
+
+    The toolkit has made sure that there is one statement of it in the one assertion, which is the signed one.
+    """
+    from onelogin.saml2.utils import OneLogin_Saml2_Utils
+
+    statement = response.get_xml_document().find(".//saml:Assertion/saml:AuthnStatement", ASSERTION)
+    if statement is None:
+        return None
+    try:
+        return int(OneLogin_Saml2_Utils.parse_SAML_to_time(statement.get("AuthnInstant", "")))
+    except ValueError:
+        return None
 
 
 def first(attributes: Mapping[str, list[Any]], names: list[str]) -> str:

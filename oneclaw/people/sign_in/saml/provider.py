@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from oneclaw.people.sign_in import reauthentication
 from oneclaw.people.sign_in.saml import messages
 
 
@@ -22,8 +23,10 @@ class IdentityProvider(SAMLProvider):
         self, request: HttpRequest, process: str, next_url: Any = None, data: Any = None, **kwargs: Any
     ) -> HttpResponse:
         """Send the browser to the identity provider with a request whose id the answer must repeat."""
-        ask_again = request.GET.get("prompt") == "login"
+        asks_again = reauthentication.state_of(request)
+        ask_again = bool(asks_again) or request.GET.get("prompt") == "login"
         address, request_id = messages.begin_sign_in(request, ask_again)
+        kwargs |= asks_again
         self.stash_redirect_state(request, process, next_url, data, state_id=request_id, nonce=request_id, **kwargs)
         if request.method == "GET" and not ask_again:
             return HttpResponseRedirect(address)

@@ -1,13 +1,12 @@
 """Remember to which session at the identity provider a sign-in belongs, so that it ends with that."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from allauth.account.signals import user_logged_in
 from allauth.socialaccount.models import SocialAccount
 from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.db.models import Q, QuerySet
-from django.dispatch import receiver
 from django.http import HttpRequest
 
 from oneclaw.models import User
@@ -17,18 +16,14 @@ from oneclaw.models import User
 SESSION_KEY = "saml_session"
 
 
-@receiver(user_logged_in)
-def remember_session(sender: object, request: HttpRequest, **kwargs: Any) -> None:
-    """Store which session at the identity provider a sign-in belongs to."""
-    sociallogin = kwargs.get("sociallogin")
-    if sociallogin is not None and sociallogin.account.provider == settings.SAML_PROVIDER_ID:
-        said = sociallogin.account.extra_data
-        at_provider = {"name_id": said["name_id"], "index": said["session_index"]}
-        request.session[SESSION_KEY] = at_provider
-        # allauth makes the row later, and deletes those whose session has nobody signed in: so it is stored first.
-        request.session.save()
-        UserSession.objects.create_from_request(request)
-        UserSession.objects.filter(session_key=request.session.session_key).update(data={SESSION_KEY: at_provider})
+def remember(request: HttpRequest, said: Mapping[str, Any]) -> None:
+    """Store to which session at the identity provider, as it has `said`, the sign-in of `request` belongs."""
+    at_provider = {"name_id": said["name_id"], "index": said["session_index"]}
+    request.session[SESSION_KEY] = at_provider
+    # allauth makes the row later, and deletes those whose session has nobody signed in: so it is stored first.
+    request.session.save()
+    UserSession.objects.create_from_request(request)
+    UserSession.objects.filter(session_key=request.session.session_key).update(data={SESSION_KEY: at_provider})
 
 
 def people_with(name_id: str) -> QuerySet[User]:

@@ -22,6 +22,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, User
+from oneclaw.people.sign_in import fresh
 from oneclaw.people.sign_in.saml import messages
 from oneclaw.people.sign_in.saml.errors import IdentityProviderError, RefusedMessageError
 from oneclaw.people.sign_in.saml.sessions import SESSION_KEY, people_with
@@ -60,6 +61,8 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     """Send the browser to the provider. A link may do so; connecting an account takes a form, and a fresh sign-in."""
     if request.method != "POST" and request.GET.get("process", AuthProcess.LOGIN) != AuthProcess.LOGIN:
         raise Http404
+    if request.GET.get("process") == AuthProcess.CONNECT:
+        fresh.require_recent_sign_in(request)
     response: HttpResponse = provider_of(request).redirect_from_request(request)
     return response
 
