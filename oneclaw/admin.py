@@ -4,11 +4,13 @@ from typing import Any, ClassVar
 
 import allauth.account.admin
 import allauth.mfa.admin
-import allauth.socialaccount.admin  # noqa: F401 - registers what is unregistered below
+import allauth.socialaccount.admin
+import allauth.usersessions.admin  # noqa: F401 - registers what is unregistered below
 from allauth.account.decorators import secure_admin_login
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
+from allauth.usersessions.models import UserSession
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
@@ -23,8 +25,9 @@ from oneclaw.people.sign_in import fresh
 from oneclaw.spaces import members
 
 admin.site.site_header, admin.site.site_title, admin.site.index_title = "OneClaw", "OneClaw", "Administration"
-# Whoever changes these rows could sign in as somebody else; people change their own in the settings.
-for model in (EmailAddress, Authenticator, SocialAccount, SocialApp, SocialToken):
+# Whoever changes these rows, or reads the key of a session, could sign in as somebody else; people change their own in
+# the settings.
+for model in (EmailAddress, Authenticator, SocialAccount, SocialApp, SocialToken, UserSession):
     admin.site.unregister(model)
 # The admin's own sign-in page would have no limit of attempts.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]

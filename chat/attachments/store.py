@@ -185,7 +185,9 @@ def mark_sent(files: Sequence[Attachment], message: Message) -> None:
 
 
 def remove(user: User, attachment_id: uuid.UUID) -> None:
-    """Delete the person's unsent file `attachment_id`; a sent one stays."""
+    """Delete the person's unsent file `attachment_id`; a sent one stays, and one that a legal hold keeps."""
+    if holds.is_held(user.pk):
+        return
     _delete_unsent(Attachment.objects.unsent().filter(owner=user, pk=attachment_id))
 
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from chat import extensions
 from chat.conversations import model_choice
 from chat.models import Agent, DmScope, Effort
+from oneclaw.audit import holds
 from oneclaw.models import User
 from oneclaw.text import InvalidTextError, validated_text
 
@@ -83,9 +84,10 @@ def delete(agent: Agent) -> None:
     """Delete `agent`, so that it cannot be chosen any more.
 
     Its conversations stay and can be continued; the row is removed with the last of them, or now when there is none.
+    What a legal hold keeps is only marked.
     """
     row = Agent.objects.select_for_update().get(pk=agent.pk)
-    if row.sessions.exists():
+    if row.sessions.exists() or (row.owner_id is not None and holds.is_held(row.owner_id)):
         row.deleted_at = timezone.now()
         row.save(update_fields=["deleted_at"])
     else:

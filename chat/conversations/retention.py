@@ -8,11 +8,10 @@ import uuid
 from django.conf import settings
 from django.db import Error as DatabaseFailure
 from django.db import transaction
-from django.db.models import Q
 
 from chat.attachments import store
 from chat.conversations import lifecycle
-from chat.models import Agent, Attachment, AttachmentQuerySet, ChatSession, ChatSessionQuerySet, Turn
+from chat.models import Agent, Attachment, ChatSession, ChatSessionQuerySet, Turn
 from oneclaw.audit import holds
 from oneclaw.models import RetentionRule, clock
 
@@ -25,17 +24,13 @@ SWEEP_MAX_SESSIONS = 500
 def sweep(now: dt.datetime | None = None) -> int:
     """Purge the conversations that were deleted more than DELETED_DAYS ago; return how many."""
     latest = (now or clock.database_now()) - dt.timedelta(days=settings.DELETED_DAYS)
-    due = not_held(ChatSession.objects.filter(deleted_at__lt=latest))
+    due = ChatSession.objects.filter(deleted_at__lt=latest).not_held()
     ids = list(due.order_by("deleted_at").values_list("pk", flat=True)[:SWEEP_MAX_SESSIONS])
     count = sum(purge_or_log(due, session_id) for session_id in ids)
     # A deleted agent is removed together with its last conversation.
-    Agent.objects.exclude(deleted_at=None).filter(sessions=None).delete()
+    unused = Agent.objects.exclude(deleted_at=None).filter(sessions=None)
+    unused.exclude(owner__in=holds.held_people()).delete()
     return count
-
-
-def not_held(sessions: ChatSessionQuerySet) -> ChatSessionQuerySet:
-    """Return `sessions` without those of people and spaces under a legal hold."""
-    return sessions.exclude(owner__in=holds.held_people()).exclude(Q(space__in=holds.held_spaces()))
 
 
 def sweep_by_age() -> int:
@@ -43,20 +38,15 @@ def sweep_by_age() -> int:
     count = 0
     for rule in RetentionRule.objects.filter(kind=RetentionRule.Kind.CONVERSATIONS):
         old = ChatSession.objects.filter(rule.where("space"), active_at__lt=rule.latest())
-        old = not_held(old.exclude(turns__status=Turn.Status.RUNNING))
+        old = old.exclude(turns__status=Turn.Status.RUNNING).not_held()
         for session in old.select_related("owner", "agent").order_by("active_at")[:SWEEP_MAX_SESSIONS]:
             if session.deleted_at is None:
                 lifecycle.delete(session, by_age=True)
             count += purge_or_log(old, session.pk)
     for rule in RetentionRule.objects.filter(kind=RetentionRule.Kind.FILES):
         files = Attachment.objects.filter(rule.where("session__space"), created_at__lt=rule.latest())
-        count += store.delete_all(files_not_held(files), SWEEP_MAX_SESSIONS)
+        count += store.delete_all(files.not_held(), SWEEP_MAX_SESSIONS)
     return count
-
-
-def files_not_held(files: AttachmentQuerySet) -> AttachmentQuerySet:
-    """Return `files` without those of people and spaces under a legal hold."""
-    return files.exclude(owner__in=holds.held_people()).exclude(session__space__in=holds.held_spaces())
 
 
 def purge_or_log(due: ChatSessionQuerySet, session_id: uuid.UUID) -> bool:
@@ -75,7 +65,7 @@ def purge(due: ChatSessionQuerySet, session_id: uuid.UUID) -> bool:
     Return False when it has been restored, or is kept by a legal hold. Notes about it in memory stay: they are the
     person's documents.
     """
-    session = not_held(due).select_for_update(of=("self",)).filter(pk=session_id).first()
+    session = due.not_held().select_for_update(of=("self",)).filter(pk=session_id).first()
     if session is None:
         return False
     session.turns.all().store_calls()

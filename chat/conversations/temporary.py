@@ -9,7 +9,6 @@ from django.db.models import Q
 
 from chat.attachments import store
 from chat.models import ChatSession, Presence
-from oneclaw.audit import holds
 from oneclaw.models import User, clock
 
 
@@ -36,7 +35,7 @@ def erase(session_id: uuid.UUID) -> bool:
     session = ours.select_for_update(no_key=True).first()
     if session is None:
         return True
-    if holds.is_held(session.owner_id):
+    if ours.held().exists():
         ours.filter(deleted_at=None).update(deleted_at=clock.database_now())
         return True
     session.deleted_at = session.deleted_at or clock.database_now()
@@ -58,6 +57,6 @@ def sweep() -> int:
     """Erase temporary conversations that are deleted or inactive for TEMPORARY_HOURS; return how many."""
     oldest = clock.database_now() - dt.timedelta(hours=settings.TEMPORARY_HOURS)
     written = ChatSession.objects.filter(mode=ChatSession.Mode.TEMPORARY, last_seq__gt=0)
-    written = written.exclude(owner__in=holds.held_people())
+    written = written.not_held()
     over = written.filter(Q(active_at__lt=oldest) | Q(deleted_at__isnull=False))
     return sum(erase(session_id) for session_id in over.values_list("pk", flat=True))

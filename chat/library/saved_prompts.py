@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from chat.models import SavedPrompt
 from chat.turns.commands import COMMANDS, tool_commands
+from oneclaw.audit import holds
 from oneclaw.models import User
 from oneclaw.text import InvalidTextError, validated_text
 
@@ -28,6 +29,12 @@ def save(user: User, name: object, text: object, prompt: SavedPrompt | None = No
     except IntegrityError:
         raise InvalidTextError("taken", _("You already have a prompt /%(name)s.") % {"name": row.name}) from None
     return row
+
+
+def delete(prompt: SavedPrompt) -> None:
+    """Delete `prompt`. Raise oneclaw.audit.holds.HeldError when a legal hold keeps it."""
+    holds.refuse_if_held(people=[prompt.owner])
+    prompt.delete()
 
 
 def checked_name(name: object) -> str:

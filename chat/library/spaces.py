@@ -15,6 +15,7 @@ from chat.conversations.model_choice import open_spaces
 from chat.extensions import Extension, SearchResult
 from chat.models import Attachment, ChatSession, ChatSessionQuerySet, MemoryChoice, SharedLink
 from oneclaw import pubsub
+from oneclaw.audit import holds
 from oneclaw.models import Space, User
 from oneclaw.spaces.deletion import SpacePart
 from oneclaw.spaces.signals import roles_changed
@@ -42,7 +43,7 @@ def move(user: User, session_id: uuid.UUID, space: Space | None) -> ChatSession:
     """Move a private conversation of `user` into `space`, or out of every space with None, and return it.
 
     It stays private. Raise SharedConversationError, SessionNotFoundError, also when the space is not one of those into
-    which `user` may move (`open_spaces`).
+    which `user` may move (`open_spaces`), and HeldError when a legal hold keeps what is in its space.
     """
     session = lifecycle.lock(user, session_id)
     if session.shared_at is not None:
@@ -51,6 +52,9 @@ def move(user: User, session_id: uuid.UUID, space: Space | None) -> ChatSession:
         raise lifecycle.SessionNotFoundError
     if session.is_temporary or session.is_read_only:
         raise lifecycle.SessionNotFoundError
+    if session.space is not None and session.space != space:
+        # Outside, the hold would keep it no more.
+        holds.refuse_if_held(spaces=[session.space])
     session.space = space
     if space is None and session.memory == MemoryChoice.SPACE:
         # What it reads is never more than its owner chose.

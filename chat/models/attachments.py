@@ -8,12 +8,17 @@ from django.db.models import Q
 from django.utils import timezone
 
 from chat.models.conversations import ChatSession, Message
+from chat.models.sharing import legal_holds
 from oneclaw.models import User
 
 
 class AttachmentQuerySet(models.QuerySet["Attachment"]):
     def unsent(self) -> "AttachmentQuerySet":
         return self.filter(message=None)
+
+    def not_held(self) -> "AttachmentQuerySet":
+        """Return the files that no legal hold keeps."""
+        return self.exclude(legal_holds.files())
 
 
 class Attachment(models.Model):

@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from chat.models.agents import Agent, Effort, MemoryChoice
 from chat.models.heads import Head
 from chat.models.routes import SessionRoute
-from chat.models.sharing import visibility
+from chat.models.sharing import legal_holds, visibility
 from chat.models.turns import AnswerStatus, Turn, Version
 from oneclaw.models import Space, User
 
@@ -38,6 +38,13 @@ class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
     def managed_by(self, user: User) -> "ChatSessionQuerySet":
         """Return the sessions that `user` may rename, move, unshare and delete; also deleted ones."""
         return self.filter(visibility.managed(user))
+
+    def held(self) -> "ChatSessionQuerySet":
+        """Return the sessions of which a legal hold keeps everything."""
+        return self.filter(legal_holds.sessions())
+
+    def not_held(self) -> "ChatSessionQuerySet":
+        return self.exclude(legal_holds.sessions())
 
     def listed(self) -> "ChatSessionQuerySet":
         """Return the sessions of the sidebar, newest activity first: without archived, temporary and empty ones."""

@@ -13,6 +13,7 @@ from chat.models import Agent, Beat, ChatSession, Schedule
 from chat.schedules import due
 from chat.schedules.grants import grantable_tools
 from chat.schedules.planning import next_time
+from oneclaw.audit import holds
 from oneclaw.jobs import OPEN_STATUSES
 from oneclaw.models import User, clock
 from oneclaw.text import InvalidTextError, validated_text
@@ -186,7 +187,11 @@ def run_now(schedule: Schedule) -> Beat:
 
 @transaction.atomic
 def delete(schedule: Schedule) -> None:
-    """Delete a task with all that is known of its beats. Its messages stay in their conversation."""
+    """Delete a task with all that is known of its beats. Its messages stay in their conversation.
+
+    Raise oneclaw.audit.holds.HeldError when a legal hold keeps it.
+    """
+    holds.refuse_if_held(people=[schedule.owner])
     hidden = ChatSession.objects.filter(owner=schedule.owner_id, kind=ChatSession.Kind.BEAT)
     hidden = hidden.filter(turns__in=schedule.beats.exclude(turn=None).values("turn"))
     ids = list(hidden.values_list("pk", flat=True))

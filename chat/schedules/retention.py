@@ -16,7 +16,7 @@ def sweep() -> None:
     """Remove what is older."""
     now = clock.database_now()
     old = ChatSession.objects.filter(kind=ChatSession.Kind.BEAT, created_at__lt=now - dt.timedelta(days=SESSION_DAYS))
-    old = retention.not_held(old)
+    old = old.not_held()
     for session_id in list(old.values_list("pk", flat=True)[:SWEEP_MAX_ROWS]):
         retention.purge_or_log(old, session_id)
     beats = Beat.objects.filter(finished_at__lt=now - dt.timedelta(days=BEAT_DAYS))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -13,6 +14,7 @@ from chat.library.saved_prompts import split_at_variables, variables
 from chat.models import ChatSession, SavedPrompt, default_agent
 from chat.turns import commands
 from chat.views import pages
+from oneclaw.audit.holds import HeldError
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
 
@@ -51,7 +53,12 @@ def edit_prompt(request: SignedInRequest, prompt_id: int) -> HttpResponse:
 
 @require_POST
 def delete_prompt(request: SignedInRequest, prompt_id: int) -> HttpResponse:
-    get_object_or_404(request.user.saved_prompts, pk=prompt_id).delete()
+    """Delete a prompt of the person, unless a legal hold keeps it."""
+    prompt = get_object_or_404(request.user.saved_prompts, pk=prompt_id)
+    try:
+        saved_prompts.delete(prompt)
+    except HeldError as refusal:
+        messages.error(request, refusal.sentence)
     return redirect("prompts")
 
 

@@ -167,6 +167,9 @@ def _forget(space: Space, wanted: LinesToForget, user: User | None, digest: str 
     began = clock.read_database_time()
     touched = find_in_conversations(conversations.sessions_of(space), wanted)
     sessions = ChatSession.objects.filter(pk__in=touched.sessions | touched.said_in)
+    # A conversation of another person than the owner of a private space, or in a space of its own hold.
+    if sessions.filter(pk__in=touched.sessions).held().exists():
+        raise ForgettingHeldError
     list(sessions.select_for_update(no_key=True).order_by("pk").values_list("pk"))
     # Until the end, no worker stores a summary of what it read before.
     rounds = ContextRound.objects.filter(session__in=sessions)

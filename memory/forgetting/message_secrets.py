@@ -10,6 +10,7 @@ from memory.forgetting import summaries
 from memory.forgetting.conversations import remove_signatures
 from memory.index import conversations as conversation_index
 from memory.policy.secrets import masked
+from oneclaw.audit.holds import HeldError
 
 
 @transaction.atomic
@@ -17,8 +18,11 @@ def take_out(session: ChatSession) -> int:
     """Mask the secrets in what the person and the assistant wrote in `session`, in tool calls and results, in the title
     and in summaries; return how many messages have changed. Idempotent.
 
-    What the model was sent before changes with it, so its earlier thinking is not sent any more.
+    What the model was sent before changes with it, so its earlier thinking is not sent any more. Raise
+    oneclaw.audit.holds.HeldError when a legal hold keeps the conversation.
     """
+    if ChatSession.objects.filter(pk=session.pk).held().exists():
+        raise HeldError
     locked = ChatSession.objects.select_for_update(no_key=True).get(pk=session.pk)
     changed = 0
     cards: dict[str, Any] = {}

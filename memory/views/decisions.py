@@ -13,6 +13,7 @@ from memory.forgetting import message_secrets
 from memory.models import Decision
 from memory.policy.access import may_edit
 from memory.tools import decisions, saved
+from oneclaw.audit.holds import HeldError
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
 
@@ -25,7 +26,10 @@ def take_out_secret(request: SignedInRequest, decision_id: int) -> HttpResponse:
     message = decision.revision.message
     if message is None or message.session.owner_id != request.user.pk:
         raise Http404
-    message_secrets.take_out(message.session)
+    try:
+        message_secrets.take_out(message.session)
+    except HeldError as refusal:
+        messages.error(request, refusal.sentence)
     return redirect("conversation", message.session_id)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from django.db import connection, transaction
 
 from oneclaw.locks import hold
-from oneclaw.models import AuditEvent, AuditLink, clock
+from oneclaw.models import AuditDelivery, AuditEvent, AuditLink, clock
 
 # The hash before the first link.
 START_HASH = bytes(32)
@@ -90,6 +90,12 @@ def faults(expected: Newest | None = None) -> Iterator[str]:
         found = found or expected == Newest(position, before)
     if not found:
         yield f"The chain does not contain the link {expected}."
+    sent = AuditDelivery.objects.filter(position__gt=position).first()
+    if sent is not None:
+        yield f"The collector has {sent.position} links, and the chain ends with link {position}."
+    removed = AuditLink.objects.filter(position=None).exclude(event__in=AuditEvent.objects.values("pk"))
+    for pk in removed.values_list("event_id", flat=True)[:SHOWN_EVENTS]:
+        yield f"Event {pk} was removed before it was linked."
     for pk in AuditEvent.objects.filter(link=None).values_list("pk", flat=True)[:SHOWN_EVENTS]:
         yield f"Event {pk} has lost its link."
     waiting = AuditEvent.objects.filter(link__isnull=False, link__position=None)

@@ -188,7 +188,9 @@ def keep_own(cast: Cast) -> None:
         "link_id": link.pk,
         "linked_id": linked.pk,
         "key_id": key.pk,
-        "device_id": UserSession.objects.create(user=author, ip="127.0.0.1", session_key="x", user_agent="Firefox").pk,
+        "device_id": UserSession.objects.create(
+            user=author, ip="127.0.0.1", session_key=cast.word("sessionkey", frozenset()), user_agent="Firefox"
+        ).pk,
         "token": token,
         "task_id": sub_session(cast).pk,
     }

@@ -15,6 +15,7 @@ from chat.conversations.shared.marks import MEMBER
 from chat.models import Agent, Attachment, ChatSession, MemoryChoice, Message, Schedule, default_agent
 from chat.signals import session_shared
 from oneclaw import pubsub
+from oneclaw.audit import holds
 from oneclaw.audit.record import record
 from oneclaw.jobs import OPEN_STATUSES, Job
 from oneclaw.models import AuditKind, Space, User, clock
@@ -95,7 +96,8 @@ def share(user: User, session: ChatSession, space: Space) -> ChatSession:
     """Share the person's conversation with the members of `space`; return it. Idempotent.
 
     From now on the model is sent nothing that came from a memory before: thoughts, summaries and the system text go.
-    Raise SessionNotFoundError, NotShareableWithSpaceError, NoSpaceError, transcript.SessionBusyError.
+    Raise SessionNotFoundError, NotShareableWithSpaceError, NoSpaceError, transcript.SessionBusyError, and HeldError
+    when a legal hold keeps what is in another space, in which it is.
     """
     locked = lock_own(user, session)
     if not is_shareable(locked):
@@ -104,6 +106,9 @@ def share(user: User, session: ChatSession, space: Space) -> ChatSession:
         raise NoSpaceError
     if locked.is_shared and locked.space_id == space.pk:
         return locked
+    if locked.space is not None and locked.space != space:
+        # Outside, the hold would keep it no more.
+        holds.refuse_if_held(spaces=[locked.space])
     transcript.refuse_if_busy(locked)
     if locked.children.filter(sub_task__state="running").exists():
         raise transcript.SessionBusyError

@@ -13,6 +13,7 @@ from chat.schedules import changes, propose
 from chat.schedules.wording import sentence_of
 from chat.tasks import run_beat
 from chat.views.schedules.pages import own_task, refuse_if_disabled
+from oneclaw.audit.holds import HeldError
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.tasks import hint
 from oneclaw.text import InvalidTextError
@@ -44,7 +45,10 @@ def delete(request: SignedInRequest, schedule_id: int) -> HttpResponse:
     """Ask for confirmation (GET), or delete a task of the person (POST)."""
     task = own_task(request.user, schedule_id)
     if request.method == "POST":
-        changes.delete(task)
+        try:
+            changes.delete(task)
+        except HeldError as refusal:
+            messages.error(request, refusal.sentence)
         return redirect("schedules")
     return render(request, "chat/delete_task.html", {"task": task, "sentence": sentence_of(task)})
 

@@ -12,11 +12,12 @@ from chat.models import ChatSession
 from chat.views import toasts
 from chat.views.own import managed_session
 from chat.views.toasts import Toast
+from oneclaw.audit.holds import HeldError
 from oneclaw.models import Space
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
 
-REFUSALS = (sharing.NotShareableWithSpaceError, sharing.NoSpaceError, transcript.SessionBusyError)
+REFUSALS = (sharing.NotShareableWithSpaceError, sharing.NoSpaceError, transcript.SessionBusyError, HeldError)
 
 
 @require_http_methods(["GET", "POST"])

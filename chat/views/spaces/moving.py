@@ -13,6 +13,7 @@ from chat.library import spaces
 from chat.library.viewers import viewers
 from chat.views.own import own_session
 from chat.views.spaces.members import number
+from oneclaw.audit.holds import HeldError
 from oneclaw.people.requests import SignedInRequest
 
 
@@ -28,7 +29,7 @@ def move(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
         to = get_object_or_404(open_to, pk=number(chosen)) if chosen else None
         try:
             spaces.move(request.user, session.pk, to)
-        except spaces.SharedConversationError as error:
+        except (spaces.SharedConversationError, HeldError) as error:
             refusal = error.sentence
         except lifecycle.SessionNotFoundError:
             raise Http404 from None

@@ -53,7 +53,16 @@ def test_what_was_rolled_back_is_not_recorded(ada):
     assert kinds() == []
 
 
-@pytest.mark.parametrize("act", ["UPDATE oneclaw_auditevent SET actor = 0", "DELETE FROM oneclaw_auditevent"])
+@pytest.mark.parametrize(
+    "act",
+    [
+        "UPDATE oneclaw_auditevent SET actor = 0",
+        "DELETE FROM oneclaw_auditevent",
+        "TRUNCATE oneclaw_auditevent CASCADE",
+        "DELETE FROM oneclaw_auditlink",
+        "TRUNCATE oneclaw_auditlink",
+    ],
+)
 def test_an_event_cannot_be_changed_or_deleted(ada, act):
     record(AuditKind.KEY_MADE, actor=ada)
 
