@@ -104,7 +104,8 @@ def test_without_a_rule_and_by_the_rules_of_other_kinds_files_stay(put):
 
 def test_a_hold_keeps_files_until_it_ends(put, ada, stranger, team, admin_person):
     rule(10)
-    put("own.md", 11)
+    # In her own space also what names nobody.
+    FileVersion.objects.filter(pk=put("own.md", 11).pk).update(owner=None)
     put("shared.md", 11, into=team)
     put("by ada.md", 30, "An earlier version is hers.", into=team)
     put("by ada.md", 11, into=team, by=stranger)
@@ -120,6 +121,9 @@ def test_a_hold_keeps_files_until_it_ends(put, ada, stranger, team, admin_person
     holds.end(admin_person, of_team.pk)
     tasks.purge()
     assert names() == {"own.md", "shared.md", "by ada.md"}
+    for person, name in ((stranger, "by ada.md"), (ada, "by ada.md"), (ada, "own.md")):
+        with pytest.raises(holds.HeldError):
+            library.remove(LibraryFile.objects.get(name=name), person)
     holds.end(admin_person, of_ada.pk)
     tasks.purge()
     assert names() == set()
