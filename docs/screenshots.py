@@ -329,6 +329,7 @@ async def team(live: LiveServer, folder: Path, ada: User) -> None:
             await page.get_by_role("heading", name="By day").evaluate("heading => heading.scrollIntoView()")
             await take(page, folder, "team-usage", scheme)
             await take(page, folder, "team-budgets", scheme, "/team/budgets/")
+            await take(page, folder, "team-limits", scheme, "/team/limits/")
             await take(page, folder, "team-settings", scheme, "/team/settings/")
             await take(page, folder, "team-retention", scheme, "/team/retention/")
             await take(page, folder, "team-audit", scheme, "/team/audit/")

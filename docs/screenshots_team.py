@@ -73,6 +73,7 @@ def gather(curated: User) -> tuple[User, User]:
     Budget.objects.create(period="month", group=groups["Engine room"], max_cost=Decimal(60))
     Budget.objects.create(period="day", user=shown, max_cost=Decimal("0.35"))
     RetentionRule.objects.create(kind=RetentionRule.Kind.CONVERSATIONS, days=365)
+    runtime_settings.change(owner, "person_turns", "2")
     runtime_settings.change(owner, "announcement", "On Friday from 18:00 to 18:15 OneClaw is updated.")
     document = MemoryDocument.objects.get(space=Space.objects.own_of(curated), path="MEMORY.md")
     curation.record_look(owner, document)

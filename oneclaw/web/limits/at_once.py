@@ -102,8 +102,9 @@ class RequestSlots:
             pass
 
     def _has_room(self, asker: str) -> bool:
-        most = 1 if self._is_crowd(asker) else self._most_of(asker)
-        return asker not in self._pausing and self._running[asker] < most and self._running.total() < self._total
+        if asker in self._pausing or self._running.total() >= self._total:
+            return False
+        return self._running[asker] < (1 if self._is_crowd(asker) else self._most_of(asker))
 
     def _is_crowd(self, asker: str) -> bool:
         """Return whether a program floods with the sign-in or key of `asker`. Many people may have one address."""

@@ -11,6 +11,9 @@ from oneclaw.web.limits.early_refusal import Application, Message, Receive, Send
 REFUSALS_MAX_COUNT = 10_000
 # A refusal for longer is not remembered: its sentence says more, such as that a budget is used up.
 REMEMBERED_MAX_SECONDS = 60
+# Only what changes nothing is remembered: one address takes the messages of a page and what stops an answer, and a
+# message that is stored already is never refused.
+REMEMBERED_METHODS = ("GET", "HEAD")
 
 # Who asked, by which method, for which path.
 Asked = tuple[str, str, str]
@@ -38,14 +41,16 @@ class RetryAfterMiddleware:
             await send(message)
 
         # Many people may have one address.
-        await self._application(scope, receive, send if asker.startswith(ADDRESS) else observed_send)
+        is_remembered = scope["method"] in REMEMBERED_METHODS and not asker.startswith(ADDRESS)
+        await self._application(scope, receive, observed_send if is_remembered else send)
 
     def forget(self) -> None:
         """Let every request through again that was refused for a while, because a limit may have been raised."""
         self._until.clear()
 
     def _remember(self, asked: Asked, response: Message) -> None:
-        seconds = dict(response["headers"]).get(b"retry-after", b"")
+        # Django keeps the case of the names.
+        seconds = {name.lower(): value for name, value in response["headers"]}.get(b"retry-after", b"")
         if not seconds.isdigit() or int(seconds) > REMEMBERED_MAX_SECONDS:
             return
         now = time.monotonic()

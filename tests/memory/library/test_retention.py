@@ -1,9 +1,10 @@
 """Files of libraries go by age, with all that belongs to them, and nothing that a legal hold or a new version keeps."""
 
 import datetime as dt
+import threading
 
 import pytest
-from django.db import DatabaseError
+from django.db import DatabaseError, connections
 from django.utils import timezone
 
 from memory import tasks
@@ -42,6 +43,13 @@ def put(ada, space):
         return version
 
     return put
+
+
+def in_thread(call, *arguments):
+    try:
+        call(*arguments)
+    finally:
+        connections.close_all()
 
 
 def names():
@@ -104,7 +112,8 @@ def test_without_a_rule_and_by_the_rules_of_other_kinds_files_stay(put):
 
 def test_a_hold_keeps_files_until_it_ends(put, ada, stranger, team, admin_person):
     rule(10)
-    put("own.md", 11)
+    # In her own space also what names nobody.
+    FileVersion.objects.filter(pk=put("own.md", 11).pk).update(owner=None)
     put("shared.md", 11, into=team)
     put("by ada.md", 30, "An earlier version is hers.", into=team)
     put("by ada.md", 11, into=team, by=stranger)
@@ -120,6 +129,9 @@ def test_a_hold_keeps_files_until_it_ends(put, ada, stranger, team, admin_person
     holds.end(admin_person, of_team.pk)
     tasks.purge()
     assert names() == {"own.md", "shared.md", "by ada.md"}
+    for person, name in ((stranger, "by ada.md"), (ada, "by ada.md"), (ada, "own.md")):
+        with pytest.raises(holds.HeldError):
+            library.remove(LibraryFile.objects.get(name=name), person)
     holds.end(admin_person, of_ada.pk)
     tasks.purge()
     assert names() == set()
@@ -143,6 +155,23 @@ def test_what_happens_between_the_look_and_the_removal_counts(put, ada, space, a
         library.remove(old.file, ada)
     assert not retention.purge(rule_id, old.file_id)
     assert FileVersion.objects.filter(pk=old.pk).exists() == (meanwhile != "gone")
+
+
+def test_a_version_that_comes_during_the_removal_is_the_first_of_a_new_file(put, ada, space, monkeypatch):
+    there, old = library.delete, put("plan.md", 11)
+    adding = threading.Thread(target=in_thread, args=(library.add, space, ada, "plan.md", b"It leaves from Bregenz."))
+
+    def delete(file, **details):
+        adding.start()
+        adding.join(0.5)
+        assert adding.is_alive()
+        there(file, **details)
+
+    monkeypatch.setattr(library, "delete", delete)
+    assert retention.purge(rule(10).pk, old.file_id)
+    adding.join(20)
+    version = FileVersion.objects.get()
+    assert (version.number, storage.read(space.pk, str(version.pk))) == (1, b"It leaves from Bregenz.")
 
 
 def test_a_file_that_cannot_be_removed_stops_no_other_and_one_on_a_failing_disk_is_swept_later(put, monkeypatch):

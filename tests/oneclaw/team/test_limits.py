@@ -265,16 +265,23 @@ def test_who_was_refused_for_a_minute_is_let_through_when_the_limit_is_raised(li
 @pytest.mark.django_db(transaction=True)
 async def test_a_process_reads_again_when_the_database_was_away(admin_person, monkeypatch, caplog):
     monkeypatch.setattr(runtime_settings, "KNOWN_SECONDS", 0.05)
-    await in_database(RuntimeSetting.objects.create, name="person_searches", value="9")
-    there, failures = runtime_settings.read, iter([runtime_settings.DatabaseFailure("away")])
+    there, failures, reads = runtime_settings.read, [], []
 
     def read():
-        for failure in failures:
-            raise failure
+        reads.append(1)
+        if failures:
+            raise failures.pop()
         there()
 
     monkeypatch.setattr(runtime_settings, "read", read)
     runtime_settings.follow()
+    await asyncio.wait_for(pubsub.Listener.of_this_loop().connected.wait(), 5)
+    # The first read, and that after the connection.
+    async with asyncio.timeout(5):
+        while len(reads) < 2:
+            await asyncio.sleep(0.01)
+    failures.append(runtime_settings.DatabaseFailure("away"))
+    await in_database(runtime_settings.change, admin_person, "person_searches", "9")
     async with asyncio.timeout(5):
         while limit("person_searches") != 9:
             await asyncio.sleep(0.01)

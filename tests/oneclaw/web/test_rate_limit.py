@@ -62,11 +62,12 @@ def test_zero_is_no_limit_and_full_buckets_are_not_kept(clock, monkeypatch):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_program_that_asks_too_often_is_told_when_to_ask_again(adas, strangers, settings):
-    settings.API_REQUESTS_PER_MINUTE = 30
-    answers = [adas.get("/me") for _ in range(31)]
-    assert [answer.status_code for answer in answers] == [200] * 30 + [429]
+    # One in 20 seconds: the test is over by then, on a slow machine too.
+    settings.API_REQUESTS_PER_MINUTE = 3
+    answers = [adas.get("/me") for _ in range(4)]
+    assert [answer.status_code for answer in answers] == [200] * 3 + [429]
     assert refusal(answers[-1]) == (429, "too_many_requests")
-    assert answers[-1]["Retry-After"] == "2"
+    assert 1 <= int(answers[-1]["Retry-After"]) <= 20
     assert "no-store" in answers[-1]["Cache-Control"]
     # Also the operations that are async.
     assert refusal(adas.post("/messages", text="Hello")) == (429, "too_many_requests")
