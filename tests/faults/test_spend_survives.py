@@ -23,6 +23,14 @@ OF_ADA = "SELECT DISTINCT email FROM oneclaw_spend JOIN oneclaw_user ON oneclaw_
 SAVED = "SELECT 1 FROM chat_turn WHERE session_id = %s AND status = 'running' AND unstored_calls IS NOT NULL"
 
 
+@pytest.fixture(autouse=True)
+def warm(request: pytest.FixtureRequest) -> None:
+    """The first request takes longer than a busy machine waits for: it is of another conversation."""
+    house: Site = request.getfixturevalue("team_site" if "seed" in request.fixturenames else "site")
+    house.ask("Hello.", answer("Good morning."))
+    house.upstream.forget()
+
+
 def slow() -> Reply:
     return answer(text(LONG, pace=0.03))
 
