@@ -19,7 +19,7 @@ from chat.turns import loop
 from chat.turns.checkpoints import Lease, checkpoints, renew
 from oneclaw import llm
 from oneclaw.demo import scripted as model
-from oneclaw.models import Budget, Spend, User
+from oneclaw.models import Budget, Space, Spend, User
 from oneclaw.spend import calls
 from oneclaw.spend.budgets import states_of
 from oneclaw.spend.calls import Payer, Spending
@@ -220,6 +220,23 @@ def test_a_person_who_has_gone_is_in_no_row(ada, stranger):
     spending.store()
     spending.add("m", USAGE)
     assert set(Spend.objects.values_list("user_id", flat=True)) == {None}
+
+
+@pytest.mark.parametrize("end", ["finish_turn", "finish_round", "interrupt_own_turn"])
+def test_an_answer_is_stored_although_the_person_who_asked_has_gone(ada, stranger, end):
+    accepted = send(ada)
+    spending = Spending(Payer(Spend.Purpose.ANSWER, stranger.pk, space_id=Space.objects.own_of(stranger).pk))
+    spending.add("m", USAGE)
+    stranger.delete()
+    ends = {
+        "finish_turn": lambda: transcript.finish_turn(accepted.turn, accepted.answer, [], "complete", spending.rows),
+        "finish_round": lambda: transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], spending.rows),
+        "interrupt_own_turn": lambda: transcript.interrupt_own_turn(accepted.turn, spending.rows),
+    }
+    ends[end]()
+    assert Message.objects.get(pk=accepted.answer.pk).status != "running"
+    row = Spend.objects.get()
+    assert (row.user_id, row.space_id, row.tokens) == (None, None, 118)
 
 
 def test_a_worker_stores_what_it_has_read_for_a_person_who_has_gone(stranger):
