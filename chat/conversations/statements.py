@@ -9,7 +9,7 @@ from django.db.models.expressions import Combinable, DatabaseDefault
 
 from chat.models import ChatSession, Head, Message, Turn
 from oneclaw import pubsub
-from oneclaw.models import clock
+from oneclaw.models import Space, User, clock
 from oneclaw.spend.calls import Spends
 
 # Nothing is written when the session has a running turn or the message, or was inserted by another process meanwhile.
@@ -61,6 +61,8 @@ END_TURN = """
         ){spends}
     SELECT turn.finished_at, (SELECT count(pg_notify(%s, hint)) FROM unnest(%s::text[]) AS hint) FROM turn
 """
+# The id of a row, or NULL when it is not there any more.
+FOUND = "(SELECT id FROM {table} WHERE id = {id:d})"
 # The number is read by the statement that writes it, under the lock of the session.
 ADD_HEAD = """
     WITH newest AS (SELECT coalesce(max(number), 0) AS number FROM chat_head WHERE session_id = %s),
@@ -169,10 +171,15 @@ def update_message(
 
 
 def inserted_spends(spends: Spends, source: str) -> tuple[str, list[Any]]:
-    """Return the parts of a statement that insert `spends` if its part `source` has a row, and their values."""
+    """Return the parts of a statement that insert `spends` if its part `source` has a row, and their values.
+
+    A person or a space that has gone while the model was asked does not keep the answer from being stored.
+    """
     parts, values = [], []
     for number, spend in enumerate(spends):
-        sql, own = insert_statement(spend, source, on_conflict="ON CONFLICT DO NOTHING")
+        kept = {"user_id": (User, spend.user_id), "space_id": (Space, spend.space_id)}
+        found = {column: FOUND.format(table=model._meta.db_table, id=id) for column, (model, id) in kept.items() if id}
+        sql, own = insert_statement(spend, source, on_conflict="ON CONFLICT DO NOTHING", **found)
         parts.append(f", spend_{number} AS ({sql})")
         values += own
     return "".join(parts), values

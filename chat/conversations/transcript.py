@@ -27,7 +27,7 @@ from oneclaw import pubsub
 from oneclaw.llm import Block
 from oneclaw.models import Spend, User, clock
 from oneclaw.reasons import Reason
-from oneclaw.spend.calls import Spends
+from oneclaw.spend.calls import Spends, unset_deleted
 from oneclaw.text import UserFacingError, replace_unstorable_in_json
 
 logger = logging.getLogger(__name__)
@@ -371,6 +371,7 @@ def interrupt_own_turn(turn: Turn, spends: Spends = ()) -> None:
     """Interrupt a turn of this process that cannot continue, and store what it has cost. Raise LeaseLostError when it
     does not hold the turn."""
     session = lock_held_session(turn)
+    unset_deleted(spends)
     Spend.objects.bulk_create(spends, ignore_conflicts=True)
     interrupt(session, turn)
 

@@ -112,10 +112,11 @@ class Spending:
 
         What that process has stored of a call never changes: a row of its own has what the server said since then.
         """
-        ours = {row.pk: row for row in self.rows}
-        self.store()
-        rests = [_rest_of(ours[stored.pk], stored) for stored in Spend.objects.filter(pk__in=ours)]
-        _insert([rest for rest in rests if rest.tokens])
+        with self.storing() as rows:
+            _insert(rows)
+            ours = {row.pk: row for row in rows}
+            rests = [_rest_of(ours[stored.pk], stored) for stored in Spend.objects.filter(pk__in=ours)]
+            _insert([rest for rest in rests if rest.tokens])
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ A process that is killed leaves them there, and the process that ends its work s
 its row, so it is stored once, however many processes store it.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TypedDict
@@ -13,6 +14,8 @@ from django.db.models.expressions import Combinable
 
 from oneclaw.models import Spend
 from oneclaw.spend.calls import unset_deleted
+
+logger = logging.getLogger(__name__)
 
 
 class UnstoredCall(TypedDict):
@@ -35,8 +38,16 @@ def unstored(rows: Sequence[Spend]) -> list[UnstoredCall] | None:
 
 
 def store(calls: Iterable[UnstoredCall], at: Combinable) -> None:
-    """Insert `calls` as rows of the time `at`, those that are none yet. Sync."""
-    rows = [_row_of(call, at) for call in calls]
+    """Insert `calls` as rows of the time `at`, those that are none yet. Sync.
+
+    What cannot be read is logged: it must not keep the work from being ended.
+    """
+    rows: list[Spend] = []
+    for call in calls:
+        try:
+            rows.append(_row_of(call, at))
+        except (LookupError, TypeError, ValueError, ArithmeticError):
+            logger.exception("A call of a model is not stored, because another release has written it: %s", call)
     unset_deleted(rows)
     Spend.objects.bulk_create(rows, ignore_conflicts=True)
 

@@ -7,7 +7,7 @@ from chat.compaction import planning
 from chat.models import ChatSession, ContextRound
 from oneclaw.demo.scripted import context_too_long
 from oneclaw.llm.server import server_hash
-from oneclaw.models import ModelFacts
+from oneclaw.models import Budget, ModelFacts
 from oneclaw.threads import in_database
 from tests.spending import paid_for
 from tests.summaries import is_summary, make_rounds, replying
@@ -72,6 +72,12 @@ async def test_a_person_asks_for_a_summary(talk):
         await talk.say(f"{number}. {WORDS}")
     session = await in_database(lambda: ChatSession.objects.get(pk=talk.session_id))
     asked = await in_database(planning.ask, session, "the ferries")
+    # It waits while a budget is used up.
+    budget = await in_database(Budget.objects.create, user=session.owner, period="day", max_tokens=0)
+    await in_database(make_rounds, talk.session_id)
+    assert not any(is_summary(each.body) for each in talk.scripted.messages)
+    await in_database(budget.delete)
+    await in_database(ContextRound.objects.update, due_at=timezone.now())
     await in_database(make_rounds, talk.session_id)
     await talk.say("And now?")
     assert "the ferries" in str(next(each.body for each in talk.scripted.messages if is_summary(each.body)))

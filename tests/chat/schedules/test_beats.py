@@ -15,7 +15,7 @@ from memory.models import MemoryDocument
 from memory.notes import document_jobs, flush
 from oneclaw import invariants
 from oneclaw.demo.scripted import answer, overloaded, tool_use
-from oneclaw.models import User
+from oneclaw.models import Budget, User
 from tests.conversations import send, settle
 from tests.spending import paid_for
 
@@ -116,6 +116,15 @@ def test_while_the_person_is_in_a_turn_it_waits_two_minutes_three_times(heartbea
         assert clock.work(seconds=119).waits == waits
     assert said(clock.work(seconds=2)) == ("skipped", "beat.busy")
     assert scripted.messages == []
+
+
+def test_while_a_budget_is_used_up_no_model_is_asked(heartbeat, ada, clock, scripted):
+    budget = Budget.objects.create(user=ada, period="day", max_tokens=0)
+    assert said(clock.work(minutes=15)) == ("skipped", "model.budget_used_up")
+    assert (scripted.messages, ChatSession.objects.count()) == ([], 0)
+    budget.delete()
+    scripted.script(quietly())
+    assert clock.work(minutes=30).outcome == "quiet"
 
 
 def test_at_48_beats_or_at_its_tokens_a_day_is_over(heartbeat, ada, clock, scripted, settings):

@@ -19,8 +19,9 @@ from chat.session_tools.spawn import sessions_spawn
 from chat.turns import admission, loop, start
 from chat.turns.admission import TokensUsedUpError
 from memory.documents.write import Append, Author, Source, apply
+from oneclaw import llm
 from oneclaw.demo import scripted as model
-from oneclaw.models import Space
+from oneclaw.models import Budget, Space
 from oneclaw.threads import in_database
 from tests.conversations import abandon, send, settle
 from tests.spending import paid_for
@@ -220,6 +221,14 @@ def test_the_sub_sessions_of_one_answer_share_their_tokens(ada, settings, used, 
         assert refused(ada, said=said) == "sub_session.too_many_tokens"
     # Another answer has tokens of its own.
     begin(ada)
+
+
+def test_a_sub_session_asks_no_more_when_a_budget_is_used_up(ada):
+    begun = begin(ada)
+    admission.refuse_if_used_up(begun.turn)
+    Budget.objects.create(user=ada, period="month", max_tokens=0)
+    with pytest.raises(llm.BudgetUsedUpError):
+        admission.refuse_if_used_up(begun.turn)
 
 
 def finish_tokens(begun, tokens):

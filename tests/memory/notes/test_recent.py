@@ -16,7 +16,7 @@ from memory.notes.recent import ConversationSummary, read, updated
 from memory.policy.paths import recent_path
 from oneclaw.demo.scripted import answer, error
 from oneclaw.jobs import ClaimLostError
-from oneclaw.models import Space
+from oneclaw.models import Budget, Space
 from tests.spending import paid_for
 
 BERN = json.dumps({"title": "Moving to Bern", "summary": "Ada moves to Bern. The flat is booked."})
@@ -45,6 +45,24 @@ def test_a_flushed_conversation_gets_a_section_with_title_time_and_summary(sessi
     assert "I move to Bern." in scripted.messages[1].body["messages"][0]["content"]
     own = (session.owner_id, space.pk, session.pk, True)
     assert (paid_for("notes"), paid_for("recent")) == ([own], [own])
+
+
+def test_it_waits_while_a_budget_is_used_up(session, say, space, scripted):
+    scripted.script(answer("- Moved to Bern."))
+    say(session, "I move to Bern.")
+    flush.run(flush.request(session, "switched").pk)
+    budget = Budget.objects.create(period="day", max_tokens=0)
+    (job_id,) = DocumentJob.objects.due_ids()
+    for _ in range(7):
+        DocumentJob.objects.update(due_at=timezone.now())
+        document_jobs.run(job_id)
+    job = DocumentJob.objects.get()
+    assert (job.status, job.attempts, len(scripted.messages)) == ("queued", 0, 1)
+    budget.delete()
+    DocumentJob.objects.update(due_at=timezone.now())
+    scripted.script(answer(BERN))
+    document_jobs.run(job_id)
+    assert "Moving to Bern" in content(space)
 
 
 def test_the_same_conversation_updates_its_own_section_and_moves_to_the_top(session, say, ada, space, scripted):

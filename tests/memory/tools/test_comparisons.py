@@ -15,6 +15,7 @@ from memory.tools import comparisons
 from memory.tools.save_memory import SAVE
 from oneclaw import pubsub
 from oneclaw.demo.scripted import answer, bad_request, error, server_fault, thinking
+from oneclaw.models import Budget
 from tests.spending import paid_for
 
 
@@ -70,6 +71,18 @@ def test_a_line_that_contradicts_another_is_asked_about_after_the_call_has_its_r
     save("Ada lives in Bern.", "b")
     later()
     assert (Decision.objects.count(), Comparison.objects.count()) == (1, 2)
+
+
+def test_it_waits_while_a_budget_is_used_up(job, scripted):
+    budget = Budget.objects.create(user=job.owner, period="day", max_tokens=0)
+    for _ in range(5):
+        later()
+    job.refresh_from_db()
+    assert (job.status, job.attempts, scripted.messages) == ("queued", 0, [])
+    budget.delete()
+    scripted.script(answer("1"))
+    later()
+    assert Decision.objects.get().revision_id == job.revision_id
 
 
 def test_of_two_lines_saved_at_once_only_the_later_one_is_asked_about(save, scripted):

@@ -6,6 +6,7 @@ import time
 import uuid
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from chat import tasks
@@ -18,9 +19,11 @@ from chat.turns import loop
 from chat.turns.checkpoints import Lease, checkpoints, renew
 from oneclaw import llm
 from oneclaw.demo import scripted as model
-from oneclaw.models import Budget, Spend, User
+from oneclaw.models import Budget, Space, Spend, User
+from oneclaw.spend import calls
 from oneclaw.spend.budgets import states_of
 from oneclaw.spend.calls import Payer, Spending
+from oneclaw.spend.unstored import unstored as json_of
 from oneclaw.threads import in_database
 from tests.conversations import TOOL_USE, abandon, send
 
@@ -167,6 +170,37 @@ def test_what_an_earlier_release_ends_without_it_is_stored_by_the_next_sweep(ada
     assert not Turn.objects.filter(unstored_calls__isnull=False).exists()
 
 
+def test_calls_as_a_later_release_may_write_them_keep_no_turn_from_being_ended(ada, caplog):
+    accepted = send(ada)
+    good = json_of(read(accepted).rows)[0]
+    rubbish = [{}, "call", {**good, "id": "x"}, {**good, "tokens": [1]}, {**good, "price": ["much"] * 4}]
+    Turn.objects.update(unstored_calls=[*rubbish, {**good, "speed": "fast"}])
+    abandon(accepted.turn)
+    assert transcript.sweep() == 1
+    assert tokens() == [(10, 1, 100, 7)]
+    assert caplog.text.count("another release has written it") == len(rubbish)
+
+
+def test_a_rest_is_stored_although_the_database_was_away_in_between(ada, monkeypatch):
+    accepted = send(ada)
+    spending = read(accepted)
+    abandon(accepted.turn)
+    transcript.sweep()
+    spending.add("claude-test", {**USAGE, "output_tokens": 50}, call_id=spending.rows[0].pk)
+    rest_of = calls._rest_of
+
+    def away(*given):
+        raise OperationalError
+
+    monkeypatch.setattr(calls, "_rest_of", away)
+    with pytest.raises(OperationalError):
+        spending.store_rest()
+    monkeypatch.setattr(calls, "_rest_of", rest_of)
+    for _ in range(2):
+        spending.store_rest()
+    assert sorted(tokens()) == [(0, 49, 0, 0), (10, 1, 100, 7)]
+
+
 def test_what_was_read_for_an_erased_conversation_has_been_paid(ada):
     accepted = send(ada)
     read(accepted)
@@ -186,6 +220,23 @@ def test_a_person_who_has_gone_is_in_no_row(ada, stranger):
     spending.store()
     spending.add("m", USAGE)
     assert set(Spend.objects.values_list("user_id", flat=True)) == {None}
+
+
+@pytest.mark.parametrize("end", ["finish_turn", "finish_round", "interrupt_own_turn"])
+def test_an_answer_is_stored_although_the_person_who_asked_has_gone(ada, stranger, end):
+    accepted = send(ada)
+    spending = Spending(Payer(Spend.Purpose.ANSWER, stranger.pk, space_id=Space.objects.own_of(stranger).pk))
+    spending.add("m", USAGE)
+    stranger.delete()
+    ends = {
+        "finish_turn": lambda: transcript.finish_turn(accepted.turn, accepted.answer, [], "complete", spending.rows),
+        "finish_round": lambda: transcript.finish_round(accepted.turn, accepted.answer, [TOOL_USE], spending.rows),
+        "interrupt_own_turn": lambda: transcript.interrupt_own_turn(accepted.turn, spending.rows),
+    }
+    ends[end]()
+    assert Message.objects.get(pk=accepted.answer.pk).status != "running"
+    row = Spend.objects.get()
+    assert (row.user_id, row.space_id, row.tokens) == (None, None, 118)
 
 
 def test_a_worker_stores_what_it_has_read_for_a_person_who_has_gone(stranger):

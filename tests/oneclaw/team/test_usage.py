@@ -175,6 +175,29 @@ def test_the_file_has_every_line_and_no_formulas(client, biller, spent):
     assert (first["input_tokens"], float(first["cost"])) == ("500000", 1.01)
 
 
+def test_a_person_sees_what_is_left_of_the_budgets_that_apply_to_them(client, ada, adas, stranger):
+    group, other = (Group.objects.create(name=name) for name in ("Research", "Zyzzyva"))
+    group.members.create(user=ada)
+    Budget.objects.create(user=ada, period="month", max_cost=20)
+    Budget.objects.create(group=group, period="day", max_tokens=500_000)
+    Budget.objects.create(period="day", max_tokens=900_000)
+    Budget.objects.create(user=stranger, period="day", max_tokens=111_222)
+    Budget.objects.create(group=other, period="day", max_tokens=333_444)
+    Spend.objects.create(user=ada, purpose="answer", model="m", input_tokens=7, cost=5)
+    client.force_login(ada)
+    page = text_of(client.get("/settings/usage/"))
+    for shown in (
+        "Yours, Month: 5.00 of 20.00 US dollars",
+        "Research, Day: 7 of 500,000",
+        "Everybody, Day: 7 of 900,000",
+    ):
+        assert shown in page
+    assert "111,222" not in page
+    assert "Zyzzyva" not in page
+    told = {(each["scope"], each["used_tokens"], each["max_tokens"]) for each in adas.get("/usage").json()["budgets"]}
+    assert told == {("person", 7, None), ("group", 7, 500_000), ("all", 7, 900_000)}
+
+
 def test_a_program_reads_what_its_person_has_spent(adas, strangers, spent):
     told = adas.get("/usage", month=JUNE).json()
     assert (told["total"]["calls"], told["total"]["cost"], told["memory"]["cost"]) == (3, 3.02, 1.01)
