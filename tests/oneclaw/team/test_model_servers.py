@@ -291,6 +291,7 @@ def test_models_are_read_from_lines_and_written_as_the_same_lines():
     offers = parsed_offers(text)
     assert [offer["model"] for offer in offers] == ["b", "a"]
     assert parsed_offers(lines_of(offers)) == offers
+    assert lines_of(offers) == 'b, "Big, and slow", 2/10/0.1/2.5, a; c\na'
 
 
 @pytest.mark.parametrize(
@@ -308,6 +309,7 @@ def test_models_are_read_from_lines_and_written_as_the_same_lines():
         ("a, " + "l" * 101, "label of “a” is too long"),
         ("a,,,b c", "is no name"),
         ('"a', "cannot be read"),
+        ('a, say ""hello""', "without quotation marks"),
         ("\n".join(f"m{number}" for number in range(101)), "100 models"),
     ],
 )
