@@ -160,7 +160,8 @@ def test_only_members_of_its_groups_use_a_server_from_its_first_second_on(owner,
     assert not ModelRule.objects.exists()
 
 
-def test_a_trial_says_whether_the_server_answers_and_what_it_costs_is_recorded(owner, admin_person, scripted):
+def test_a_trial_says_whether_the_server_answers_and_what_it_costs_is_recorded(owner, admin_person, scripted, caplog):
+    caplog.set_level("DEBUG")
     with ScriptedModel() as there:
         _row, address = added(owner, url=there.url, models="llama-4, , 1/2")
         there.script(answer("OK"), key_refused(), error(302, "moved", "There", location=f"{scripted.url}/v1/messages"))
@@ -172,11 +173,20 @@ def test_a_trial_says_whether_the_server_answers_and_what_it_costs_is_recorded(o
         assert json.dumps(there.messages[0].body).count("Answer with OK") == 1
         assert admin_person.email not in json.dumps(there.messages[0].body)
         assert scripted.requests == []
+        assert KEY not in caplog.text + everything_stored()
     [spend] = Spend.objects.all()
     assert (spend.purpose, spend.user, spend.model, int(spend.price[1])) == ("trial", admin_person, "llama-4", 2)
     # What was spent is not changed by another price.
     changed(owner, address, models="llama-4, , 5/50")
     assert int(Spend.objects.get().price[1]) == 2
+
+
+def test_a_trial_of_a_server_that_never_ends_ends(owner, scripted, monkeypatch):
+    monkeypatch.setattr("oneclaw.llm.upstreams.trial.TRIAL_MAX_SECONDS", 0.3)
+    with ScriptedModel(answer("OK " * 100, pace=0.05)) as there:
+        _row, address = added(owner, url=there.url)
+        said = owner.post(f"{address}try", follow=True).content.decode()
+        assert "llama-4 on gateway did not answer: " in said
 
 
 def test_after_a_change_of_the_secret_key_the_pages_say_what_to_do(owner, admin_person, settings):
