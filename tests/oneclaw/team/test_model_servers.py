@@ -133,6 +133,27 @@ def test_of_two_owners_the_second_one_is_told_that_the_first_has_changed_it(owne
     assert owner.post(address, SERVER | {"version": 2}).status_code == 404
 
 
+@pytest.mark.parametrize(
+    "rubbish",
+    [
+        {"version": ""},
+        {"version": "9" * 30},
+        {"position": "-1"},
+        {"position": "1e9"},
+        {"models": "a\x00b"},
+        {"models": "a" * 50_000},
+        {"url": "https://models.example.org/\x00"},
+        {"key": "ключ"},
+        {"key": "a\x00b"},
+    ],
+)
+def test_rubbish_changes_nothing(owner, rubbish):
+    _row, address = added(owner)
+    assert changed(owner, address, **rubbish).status_code == 422
+    assert [(row.version, row.key) for row in ModelServer.objects.all()] == [(1, KEY)]
+    assert owner.get(f"/team/models/servers/{'9' * 30}/").status_code == 404
+
+
 def test_a_name_is_taken_once_whatever_its_case_and_also_by_the_environment(owner, settings):
     added(owner)
     settings.UPSTREAMS = (Upstream("Backup", "https://backup.example.org", models=("m",)),)
