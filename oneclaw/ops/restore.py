@@ -18,6 +18,7 @@ from django.db import connection
 
 from oneclaw import files, invariants
 from oneclaw.config import environment
+from oneclaw.models import ModelServer
 from oneclaw.ops.backup import (
     DATABASE,
     FOLDERS,
@@ -29,6 +30,7 @@ from oneclaw.ops.backup import (
     key_hash,
     run_program,
 )
+from oneclaw.sealing import UnsealableError
 
 
 class RestoreError(Exception):
@@ -70,8 +72,24 @@ def restore_backup(source: Path, say: Callable[[str], None]) -> list[str]:
             "ONECLAW_SECRET_KEY is not the one of the backup: people must sign in again, and forgotten lines are not "
             "recognised. Set it to the old one."
         )
+    if unread := ", ".join(_servers_without_key()):
+        found.append(
+            f"The keys of these model servers cannot be read: {unread}. Enter them again under Team › Models, or name "
+            "the secret key of the backup in ONECLAW_SECRET_KEY_FALLBACKS."
+        )
     known = set(manifest.violations)
     return found + [text for text in map(str, invariants.check()) if text not in known]
+
+
+def _servers_without_key() -> list[str]:
+    """Return the names of the model servers whose stored key was sealed with another secret key."""
+    unread = []
+    for server in ModelServer.objects.all():
+        try:
+            _key = server.key
+        except UnsealableError:
+            unread.append(server.name)
+    return unread
 
 
 def checked(archive: tarfile.TarFile) -> Manifest:

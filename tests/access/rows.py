@@ -34,7 +34,7 @@ from memory.policy.access import persons_space
 from memory.skills import approval, writing
 from memory.skills.catalogue import find_skill
 from memory.tools import proposals
-from oneclaw.models import Budget, Invitation, LegalHold, Offboarding, RetentionRule
+from oneclaw.models import Budget, Invitation, LegalHold, ModelServer, Offboarding, RetentionRule
 from oneclaw.people import keys
 from tests.access.cast import AUTHOR, COMMON, MEMBERS, STAFF, Cast, with_people
 from tests.conversations import FINISHED, cite, summarise
@@ -235,6 +235,7 @@ def keep_server(cast: Cast) -> None:
             email=f"{cast.word('invited', STAFF)}@example.org",
         ).pk,
         "offboarding_id": Offboarding.objects.create(person=2**31 - 9, status="done", finished_at=timezone.now()).pk,
+        "server_id": ModelServer.objects.create(name="far", url="http://127.0.0.1:9", offers=[{"model": "m"}]).pk,
         "budget_id": Budget.objects.create(period="month", max_tokens=10**12).pk,
         "rule_id": RetentionRule.objects.create(kind="files", days=3000).pk,
         "hold_id": hold.pk,

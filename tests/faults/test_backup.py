@@ -15,6 +15,12 @@ from tests.stage import ROOT, House, free_port, house, until
 
 pytestmark = pytest.mark.faults
 
+MAKE_SERVER = """
+from oneclaw.models import ModelServer
+row = ModelServer(name="gateway", url="https://models.example.org", offers=[{"model": "llama"}])
+row.set_key("sk-quince")
+row.save()
+"""
 PEOPLE = "from oneclaw.models import User; print(*User.objects.values_list('email', flat=True))"
 
 
@@ -78,10 +84,12 @@ def test_a_damaged_backup_and_a_place_with_people_are_refused_and_nothing_change
 
 def test_a_restore_under_another_key_says_what_is_lost_with_it(embedded_site: Site, tmp_path: Path):
     backup = tmp_path / "backup.tar"
+    embedded_site.house.manage("shell", "-v0", "-c", MAKE_SERVER)
     embedded_site.house.manage("backup", str(backup))
     with house(ONECLAW_SECRET_KEY="another key that is long enough to be taken as one") as other:
         said = refusal(other, backup)
         assert "ONECLAW_SECRET_KEY is not the one of the backup" in said
+        assert "The keys of these model servers cannot be read: gateway. Enter them again" in said
         assert "not everything is as it was" in said
         # Everything else is there.
         assert other.manage("shell", "-v0", "-c", PEOPLE).split() == [ADA]

@@ -1,7 +1,6 @@
 """The models of a server as lines of a form: name, label, price, and the models that each may stand in for."""
 
 import csv
-import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,14 +38,13 @@ def parsed_offers(text: str) -> list[dict[str, Any]]:
 
 def lines_of(offers: Sequence[dict[str, Any]]) -> str:
     """Return `offers` as lines that `parsed_offers` reads."""
-    lines = io.StringIO()
-    writer = csv.writer(lines, lineterminator="\n")
+    lines = []
     for offer in offers:
-        cells = [offer["model"], offer.get("label", ""), offer.get("price", ""), ";".join(offer.get("instead_of", []))]
+        cells = [offer["model"], offer.get("label", ""), offer.get("price", ""), "; ".join(offer.get("instead_of", []))]
         while not cells[-1]:
             cells.pop()
-        writer.writerow(cells)
-    return lines.getvalue()
+        lines.append(", ".join(f'"{cell}"' if "," in cell else cell for cell in cells))
+    return "\n".join(lines)
 
 
 def _parsed(line: str) -> dict[str, Any]:
@@ -62,6 +60,8 @@ def _parsed(line: str) -> dict[str, Any]:
     for name in (model, *instead_of):
         if not name or len(name) > NAME_MAX_CHARS or not name.isprintable() or " " in name:
             raise OffersError(_("“%(name)s” is no name of a model."), name=name[:NAME_MAX_CHARS])
+    if any('"' in cell for cell in cells):
+        raise OffersError(_("Write “%(name)s” and its label without quotation marks."), name=model)
     if len(found.get("label", "")) > NAME_MAX_CHARS:
         raise OffersError(_("The label of “%(name)s” is too long."), name=model)
     if price := found.get("price"):

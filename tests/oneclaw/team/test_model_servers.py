@@ -133,6 +133,27 @@ def test_of_two_owners_the_second_one_is_told_that_the_first_has_changed_it(owne
     assert owner.post(address, SERVER | {"version": 2}).status_code == 404
 
 
+@pytest.mark.parametrize(
+    "rubbish",
+    [
+        {"version": ""},
+        {"version": "9" * 30},
+        {"position": "-1"},
+        {"position": "1e9"},
+        {"models": "a\x00b"},
+        {"models": "a" * 50_000},
+        {"url": "https://models.example.org/\x00"},
+        {"key": "ключ"},
+        {"key": "a\x00b"},
+    ],
+)
+def test_rubbish_changes_nothing(owner, rubbish):
+    _row, address = added(owner)
+    assert changed(owner, address, **rubbish).status_code == 422
+    assert [(row.version, row.key) for row in ModelServer.objects.all()] == [(1, KEY)]
+    assert owner.get(f"/team/models/servers/{'9' * 30}/").status_code == 404
+
+
 def test_a_name_is_taken_once_whatever_its_case_and_also_by_the_environment(owner, settings):
     added(owner)
     settings.UPSTREAMS = (Upstream("Backup", "https://backup.example.org", models=("m",)),)
@@ -160,7 +181,8 @@ def test_only_members_of_its_groups_use_a_server_from_its_first_second_on(owner,
     assert not ModelRule.objects.exists()
 
 
-def test_a_trial_says_whether_the_server_answers_and_what_it_costs_is_recorded(owner, admin_person, scripted):
+def test_a_trial_says_whether_the_server_answers_and_what_it_costs_is_recorded(owner, admin_person, scripted, caplog):
+    caplog.set_level("DEBUG")
     with ScriptedModel() as there:
         _row, address = added(owner, url=there.url, models="llama-4, , 1/2")
         there.script(answer("OK"), key_refused(), error(302, "moved", "There", location=f"{scripted.url}/v1/messages"))
@@ -172,11 +194,20 @@ def test_a_trial_says_whether_the_server_answers_and_what_it_costs_is_recorded(o
         assert json.dumps(there.messages[0].body).count("Answer with OK") == 1
         assert admin_person.email not in json.dumps(there.messages[0].body)
         assert scripted.requests == []
+        assert KEY not in caplog.text + everything_stored()
     [spend] = Spend.objects.all()
     assert (spend.purpose, spend.user, spend.model, int(spend.price[1])) == ("trial", admin_person, "llama-4", 2)
     # What was spent is not changed by another price.
     changed(owner, address, models="llama-4, , 5/50")
     assert int(Spend.objects.get().price[1]) == 2
+
+
+def test_a_trial_of_a_server_that_never_ends_ends(owner, scripted, monkeypatch):
+    monkeypatch.setattr("oneclaw.llm.upstreams.trial.TRIAL_MAX_SECONDS", 0.3)
+    with ScriptedModel(answer("OK " * 100, pace=0.05)) as there:
+        _row, address = added(owner, url=there.url)
+        said = owner.post(f"{address}try", follow=True).content.decode()
+        assert "llama-4 on gateway did not answer: " in said
 
 
 def test_after_a_change_of_the_secret_key_the_pages_say_what_to_do(owner, admin_person, settings):
@@ -291,6 +322,7 @@ def test_models_are_read_from_lines_and_written_as_the_same_lines():
     offers = parsed_offers(text)
     assert [offer["model"] for offer in offers] == ["b", "a"]
     assert parsed_offers(lines_of(offers)) == offers
+    assert lines_of(offers) == 'b, "Big, and slow", 2/10/0.1/2.5, a; c\na'
 
 
 @pytest.mark.parametrize(
@@ -308,6 +340,7 @@ def test_models_are_read_from_lines_and_written_as_the_same_lines():
         ("a, " + "l" * 101, "label of “a” is too long"),
         ("a,,,b c", "is no name"),
         ('"a', "cannot be read"),
+        ('a, say ""hello""', "without quotation marks"),
         ("\n".join(f"m{number}" for number in range(101)), "100 models"),
     ],
 )

@@ -8,9 +8,9 @@ from chat import extensions
 from chat.conversations.model_choice import Choice
 from chat.extensions import Extension, Tool, ToolResult
 from memory.documents.write import Append, Author, Source, apply
-from oneclaw.demo.scripted import ScriptedModel, answer, tool_use
+from oneclaw.demo.scripted import ScriptedModel, answer, overloaded, tool_use
 from oneclaw.llm.upstreams import servers
-from oneclaw.models import ModelServer, Space
+from oneclaw.models import ModelServer, Space, Spend
 from oneclaw.threads import in_database
 from tests.talk import MODEL, Talk
 
@@ -58,6 +58,23 @@ async def test_a_turn_whose_server_is_removed_goes_on_with_the_default_model(ada
     assert far.messages[0].headers["x-api-key"] == "its key"
     assert "its key" not in json.dumps([each.headers for each in scripted.messages])
     assert (len(far.messages), len(scripted.messages)) == (1, 1)
+
+
+async def test_a_server_of_a_row_answers_in_place_of_an_overloaded_one_at_its_own_price(ada, scripted, far, client):
+    offers = [{"model": "standby", "price": "4/20", "instead_of": [MODEL]}]
+    await in_database(ModelServer.objects.update, offers=offers)
+    talk = Talk(ada, scripted)
+    scripted.script(overloaded())
+    far.script(answer("I stand in."))
+    answered = await talk.say("Hello")
+    assert (answered.text, answered.model, answered.meta["upstream"]) == ("I stand in.", "standby", "far")
+    await in_database(client.force_login, ada)
+    page = await in_database(client.get, f"/messages/{answered.pk}/details")
+    assert "(far)" in page.content.decode()
+    # Another price does not change what was spent.
+    await in_database(ModelServer.objects.update, offers=[{"model": "standby", "price": "5/50"}])
+    servers.forget()
+    assert [int(spend.price[1]) for spend in await in_database(list, Spend.objects.all())] == [20]
 
 
 async def test_from_the_moment_that_memory_stays_home_a_running_turn_sends_none(ada, scripted, far, change):
