@@ -9,18 +9,20 @@ from django.conf import settings
 from django.db.models import Count, Sum
 
 from chat import extensions
-from chat.conversations import titles
+from chat.conversations import titles, transcript
 from chat.extensions import Extension, Tool, ToolResult
 from chat.live.frames import RetryFrame, SendFrame, StopFrame, frame_of
 from chat.live.handle import handle
 from chat.models import ChatSession, Message
 from chat.turns import loop
+from chat.turns.checkpoints import checkpoints
 from memory.notes import flush
 from oneclaw.demo import messages_server
 from oneclaw.demo import scripted as model
 from oneclaw.llm import client
 from oneclaw.models import Spend
 from oneclaw.threads import in_database
+from tests.conversations import abandon
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -59,16 +61,24 @@ def noting():
     extensions.unregister(extension)
 
 
-async def settled(ada, session):
-    """Wait until no turn runs; the person stops those whose answer does not go on."""
+async def settled(ada, session, chance):
+    """Wait until no turn runs; the person stops those whose answer does not go on, or another process ends them."""
     while loop.running_turns:
         for running in list(loop.running_turns):
             if running.answer.text.endswith("Stop me."):
-                await handle(ada, frame_of(StopFrame), session)
+                await (handle(ada, frame_of(StopFrame), session) if chance.random() < 0.5 else taken_over(running.turn))
         await asyncio.sleep(0.02)
 
 
-async def perform(ada, session, act):
+async def taken_over(turn):
+    """The process seems to have died after a checkpoint, and finds out at the next one that it has lost the turn."""
+    await checkpoints.save()
+    await in_database(abandon, turn)
+    await in_database(transcript.sweep)
+    await checkpoints.save()
+
+
+async def perform(ada, session, act, chance):
     last = await in_database(lambda: Message.objects.filter(session=session, active=True).order_by("seq").last())
     if act == "send" or last is None:
         await handle(ada, frame_of(SendFrame, client_id=uuid.uuid4(), session=session, text="And?"))
@@ -80,7 +90,7 @@ async def perform(ada, session, act):
         noted = await in_database(lambda: flush.request(ChatSession.objects.get(pk=session), "idle"))
         if noted:
             await in_database(flush.run, noted.pk)
-    await settled(ada, session)
+    await settled(ada, session, chance)
 
 
 def stored():
@@ -97,7 +107,7 @@ async def test_spend_is_what_the_server_has_counted(ada, scripted, noting, monke
     scripted.default = replies_of(chance)
     session = uuid.uuid4()
     for act in ["send", *chance.choices(["send", "send", "retry", "continue", "title", "notes"], k=10)]:
-        await perform(ada, session, act)
+        await perform(ada, session, act, chance)
     told = [request.usage for request in scripted.messages if request.usage]
     counted = {column: sum(each.get(name) or 0 for each in told) for column, name in COLUMNS.items()}
     assert await in_database(stored) == {**counted, "rows": len(told), "people": {ada.pk}}
