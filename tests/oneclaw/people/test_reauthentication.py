@@ -262,6 +262,16 @@ def test_an_old_sign_in_sets_up_no_second_factor_with_which_it_would_be_fresh(wa
     assert not Authenticator.objects.exists()
 
 
+@pytest.mark.parametrize("error", ["access_denied", "server_error"])
+def test_who_cancels_at_the_provider_is_told_that_nothing_was_changed(oidc, ada, error):
+    client = signed_in(oidc)
+    state = parse_qs(urlsplit(led_to_provider(client, change(client, ada))).query)["state"][0]
+    told = client.get(f"/accounts/sso/callback/?error={error}&state={state}", follow=True)
+    assert "Nothing was changed. You are signed in as before." in text(told)
+    assert role_of(ada) == ""
+    assert "Nothing was changed" not in text(Client().get("/accounts/sso/cancelled/"))
+
+
 def test_groups_that_the_provider_names_are_applied_when_it_has_asked_again(oidc, ada):
     client = signed_in(oidc)
     oidc.provider.person(sub="g1", email=GRACE, email_verified=True, groups=["Research"])

@@ -1,13 +1,15 @@
 """A change that is made with an old sign-in waits for the confirmation: it is made once, or the person is told."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
 
 from oneclaw.leaving import offboard
-from oneclaw.models import Invitation, Offboarding, User
+from oneclaw.models import AuditEvent, AuditKind, Invitation, Offboarding, User
 from oneclaw.people.sign_in import suspended
 
 PASSWORD = "correct horse battery"
@@ -56,6 +58,24 @@ def test_nothing_is_sent_without_the_confirmation_or_in_another_sign_in(client, 
     assert Client().get(f"/confirmed/{waiting}/")["Location"].startswith("/accounts/login/")
     assert client.post(f"/confirmed/{waiting}/").status_code == 405
     assert not Invitation.objects.exists()
+
+
+def test_two_clicks_on_confirm_make_one_change(transactional_db, client, ada):
+    asked = client.post(f"/team/people/{ada.pk}/sign-out")
+    back = confirm(client, asked)["Location"]
+    key = client.cookies["sessionid"].value
+
+    def follow(number):
+        browser = Client()
+        browser.cookies["sessionid"] = key
+        try:
+            return browser.get(back).status_code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(follow, range(4))) == [302, 410, 410, 410]
+    assert AuditEvent.objects.filter(kind=AuditKind.SIGNED_OUT, person=ada.pk).count() == 1
 
 
 def test_a_change_whose_confirmation_came_late_is_not_made_and_its_form_is_shown_with_a_sentence(client, monkeypatch):
