@@ -92,8 +92,9 @@ def refusal(request: HttpRequest, sociallogin: Any) -> str:
 def asked_at(said: Mapping[str, Any]) -> float | None:
     """Return when the provider has asked the person, in seconds of the epoch; None when it does not say. Pure."""
     at = said.get("auth_time")
-    is_time = isinstance(at, int | float) and not isinstance(at, bool) and 0 < at < LAST_TIME_SECONDS
-    return float(at) if is_time else None
+    if not isinstance(at, int | float) or isinstance(at, bool):
+        return None
+    return float(at) if 0 < at < LAST_TIME_SECONDS else None
 
 
 def remember(request: HttpRequest, person: Any, said: Mapping[str, Any]) -> None:
