@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import ApiKey, User, validate_timezone
 from oneclaw.people import keys
+from oneclaw.people.addresses import EMAIL_MAX_CHARS, check_email
 from oneclaw.people.sign_in import sign_up
 
 
@@ -32,6 +33,8 @@ class FocusedSignupForm(FocusedForm, SignupForm):
 
     def clean_email(self) -> str:
         email = super().clean_email().lower()
+        # allauth would cut it off, and the rest is another address, perhaps of another domain.
+        check_email(email)
         if not sign_up.may_sign_up(email):
             raise ValidationError(_("Only addresses of this organisation can sign up."))
         return email
@@ -85,7 +88,9 @@ class PasskeyForm(AddWebAuthnForm):
 class FirstAccountForm(WelcomeForm):
     """Email, name and password of the first account."""
 
-    email = forms.EmailField(label=_("Email"), widget=forms.EmailInput(attrs={"autocomplete": "email"}))
+    email = forms.EmailField(
+        label=_("Email"), max_length=EMAIL_MAX_CHARS, widget=forms.EmailInput(attrs={"autocomplete": "email"})
+    )
     field_order = ("email", "name", "password1", "password2")
 
     def clean_email(self) -> str:

@@ -5,13 +5,13 @@ from typing import Any
 import scim2_models as scim
 from allauth.account.models import EmailAddress
 from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from oneclaw.audit.record import record
 from oneclaw.models import AuditEvent, AuditKind, User
 from oneclaw.people import roles
+from oneclaw.people.addresses import check_email
 from oneclaw.people.sign_in.claims import SCIM
 
 NAME_MAX_CHARS = 150
@@ -122,7 +122,7 @@ def email_of(resource: scim.User[Any]) -> str:
     """Return the address of `resource`: its userName, with which people sign in."""
     email = (resource.user_name or "").strip().lower()
     try:
-        validate_email(email)
+        check_email(email)
     except ValidationError:
         raise scim.InvalidValueException(detail="userName must be an email address.") from None
     return email

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import scim2_models as scim
-from django.db import transaction
+from django.db import DataError, transaction
 from django.http import HttpRequest, HttpResponse
 from pydantic import ValidationError
 from scim2_models.path.expressions import Comparison
@@ -61,6 +61,10 @@ def service(view: View) -> View:
             return answer(refused.to_error(), refused.status)
         except ValidationError as invalid:
             return refusal(invalid)
+        except DataError:
+            # Too long for its column, or a NUL in it. The transaction is rolled back by then.
+            detail = "A value is too long, or has a character that cannot be stored."
+            return answer(scim.InvalidValueException(detail=detail).to_error(), 400)
         except json.JSONDecodeError:
             return answer(scim.InvalidSyntaxException().to_error(), 400)
 

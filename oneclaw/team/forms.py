@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 
 from oneclaw.models import Group, User
 from oneclaw.people import roles
+from oneclaw.people.addresses import EMAIL_MAX_CHARS
 from oneclaw.people.sign_in import inviting
 
 # Bytes of a file of people.
@@ -27,6 +28,7 @@ class InviteForm(forms.Form):
     email = forms.EmailField(
         label=_("Email"),
         required=False,
+        max_length=EMAIL_MAX_CHARS,
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
         help_text=_("Leave it empty for a link with which the person enters the address."),
     )

@@ -18,7 +18,7 @@ from oneclaw.models import ApiKey, AuditKind, User
 from oneclaw.people import devices, invitations, roles
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.sign_in.fresh import fresh_sign_in_required
-from oneclaw.text import UserFacingError
+from oneclaw.text import UNSTORABLE, UserFacingError
 
 PAGE_ROWS = 50
 
@@ -53,7 +53,7 @@ def person_page(request: SignedInRequest, person_id: int) -> HttpResponse:
 
 def shown(request: SignedInRequest, **more: Any) -> HttpResponse:
     """Return the page; `more` has a link that is shown only once."""
-    query = request.GET.get("q", "").strip()[:100]
+    query = UNSTORABLE.sub("", request.GET.get("q", "")).strip()[:100]
     found = User.objects.filter(awaits_approval=False).order_by("email").prefetch_related("group_memberships__group")
     if query:
         found = found.filter(Q(email__icontains=query) | Q(first_name__icontains=query))

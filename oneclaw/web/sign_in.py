@@ -9,6 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest, parse_cookie
 
+from oneclaw.people.sign_in.second_factor import lacks_factor
 from oneclaw.threads import in_admission_thread
 
 
@@ -36,7 +37,9 @@ def session_of(scope: dict[str, Any]) -> SessionBase:
 
 
 def user_of(session: SessionBase) -> AbstractBaseUser | AnonymousUser:
-    """Return the person who is signed in with `session`. Sync."""
+    """Return the person who is signed in with `session`, and may be here. Sync."""
     request = HttpRequest()
     request.session = session
-    return get_user(request)
+    user = get_user(request)
+    # Pages lead such a person to where the factor is set up.
+    return AnonymousUser() if lacks_factor(user) else user

@@ -2,6 +2,7 @@
 
 import re
 import time
+from functools import partial
 
 import pytest
 from allauth.mfa.models import Authenticator
@@ -141,13 +142,34 @@ async def test_a_person_comes_in_by_single_sign_on(live, ada, settings):
         settings.SOCIALACCOUNT_PROVIDERS = provider.settings()
         settings.OIDC_ISSUER, settings.OIDC_NAME = provider.url, "Example"
         provider.person(sub="g1", email="grace@example.org", email_verified=True, name="Grace Hopper")
-        async with open_page(live) as page:
+        async with open_page(live, expect=["403"]) as page:
             await page.goto("/settings/")
             assert not await violations_in_both_schemes(page)
             await page.get_by_role("link", name="Sign in with Example").click()
             await expect(page.get_by_label("Name", exact=True)).to_have_value("Grace")
             await expect(page.get_by_text("Connected with Example.")).to_be_visible()
             await expect(page.get_by_role("link", name="Change password")).to_have_count(0)
+            grace = await in_database(User.objects.get, email="grace@example.org")
+            roles.set_role(grace, User.Role.PEOPLE)
+            await in_database(grace.save)
+            # Only the provider can ask her again, which it does, and the invitation is then made.
+            await in_database(provider.session, 3600)
+            await page.goto("/team/invitations/")
+            await page.get_by_label("Email", exact=True).fill("hopper@example.org")
+            await page.get_by_role("button", name="Invite", exact=True).click()
+            await expect(page.get_by_label("The link for hopper@example.org:")).to_be_visible()
+            # It does not ask, and the next change is not made.
+            await in_database(partial(provider.fault, never_asks_again=True))
+            await in_database(provider.session, 3600)
+            await page.context.clear_cookies()
+            await page.goto("/team/people/")
+            await page.get_by_role("link", name="Sign in with Example").click()
+            await page.get_by_role("button", name="Disable: ada@example.org").click()
+            await expect(page.get_by_role("heading", name="Not confirmed")).to_be_visible()
+            assert not await violations_in_both_schemes(page)
+            await page.set_viewport_size(PHONE)
+            assert await fits(page)
+            assert await in_database(User.objects.filter(email="ada@example.org", is_active=True).exists)
 
 
 async def test_an_answer_of_saml_comes_from_another_site_and_a_form_leads_there(live, ada, settings):

@@ -2,9 +2,9 @@
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.core.validators import validate_email
 
 from oneclaw.models import User
+from oneclaw.people.addresses import check_email
 from oneclaw.people.invitations import invitation_link
 from oneclaw.people.roles import set_role
 
@@ -27,7 +27,7 @@ class Command(BaseCommand):
             role = User.Role.OWNER
             self.stderr.write("--staff makes an owner, who may do everything. --role has smaller roles.")
         try:
-            validate_email(email)
+            check_email(email)
         except ValidationError:
             raise CommandError(f"“{email}” is not an email address.") from None
         user = User.objects.filter(email__iexact=email).first()

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.mail import send_mail
-from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils.formats import date_format
@@ -21,6 +20,7 @@ from django.utils.translation import gettext_lazy
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, Group, GroupMember, Invitation, User, clock
 from oneclaw.people import roles
+from oneclaw.people.addresses import check_email
 from oneclaw.people.invitations import base_url
 from oneclaw.text import UserFacingError
 
@@ -204,7 +204,7 @@ def split(names: str) -> list[str]:
 def mistake_in(actor: User, email: str, role: str, unknown: list[str], *, seen: bool) -> str:
     """Return what is wrong with one line; "" when nothing is."""
     try:
-        validate_email(email)
+        check_email(email)
     except ValidationError:
         return _("“{email}” is not an email address.").format(email=email)
     if seen:

@@ -22,6 +22,8 @@ from oneclaw.people.sign_in.providers import SignInProvider
 # How far the clock of a provider may be from ours. RFC 7519, 4.1.4: “some small leeway, usually no more than a few
 # minutes, to account for clock skew”.
 CLOCK_LEEWAY_SECONDS = 60
+# A number above it is no time of these centuries; NaN is not below it.
+LAST_TIME_SECONDS = 1e11
 # The key in the session of {"person": id, "at": seconds of the epoch}: when the provider has asked the person last;
 # None when it does not say.
 SESSION_KEY = "asked_by_provider"
@@ -90,7 +92,9 @@ def refusal(request: HttpRequest, sociallogin: Any) -> str:
 def asked_at(said: Mapping[str, Any]) -> float | None:
     """Return when the provider has asked the person, in seconds of the epoch; None when it does not say. Pure."""
     at = said.get("auth_time")
-    return float(at) if isinstance(at, int | float) and not isinstance(at, bool) else None
+    if not isinstance(at, int | float) or isinstance(at, bool):
+        return None
+    return float(at) if 0 < at < LAST_TIME_SECONDS else None
 
 
 def remember(request: HttpRequest, person: Any, said: Mapping[str, Any]) -> None:

@@ -65,18 +65,20 @@ def is_required(user: User) -> bool:
     return settings.SECOND_FACTOR == "admins" and has_role(user)
 
 
+def lacks_factor(user: object) -> bool:
+    """Return whether `user` is signed in and has yet to set up the second factor that is required of them."""
+    if settings.SECOND_FACTOR == "optional" or not isinstance(user, User) or not is_required(user):
+        return False
+    return not Authenticator.objects.filter(user=user, type__in=FACTORS).exists()
+
+
 def second_factor_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Return a middleware that leads a person who lacks the required factor to the page that sets it up."""
 
     def answer(request: HttpRequest) -> HttpResponse:
-        if settings.SECOND_FACTOR == "optional" or request.path.startswith(OPEN_PREFIXES):
-            return get_response(request)
-        user = request.user
-        if not isinstance(user, User) or not is_required(user):
-            return get_response(request)
-        if Authenticator.objects.filter(user=user, type__in=FACTORS).exists():
+        if request.path.startswith(OPEN_PREFIXES) or not lacks_factor(request.user):
             return get_response(request)
         messages.warning(request, _("Set up a second factor first: this installation requires it of you."))
         return redirect("mfa_index")

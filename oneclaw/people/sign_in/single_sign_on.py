@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import User
+from oneclaw.people.addresses import EMAIL_MAX_CHARS
 from oneclaw.people.sign_in import claims, inviting, providers, reauthentication, sign_up
 from oneclaw.people.sign_in.saml import sessions
 
@@ -60,7 +61,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
         if sociallogin.is_existing or sociallogin.state.get("process") == "connect":
             return
         address = next(iter(sociallogin.email_addresses), None)
-        if address is None:
+        if address is None or len(address.email) > EMAIL_MAX_CHARS:
             refuse(request, "no-email")
         elif User.objects.filter(email__iexact=address.email).exists():
             # With a verified address allauth has found the account by now.

@@ -8,6 +8,8 @@ import time
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.sessions.models import Session
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import resolve, reverse
@@ -63,10 +65,9 @@ def resume(request: SignedInRequest, suspended_id: str) -> HttpResponse:
 
     Its view decides whether the person has proved who they are; otherwise they are asked again.
     """
-    kept = request.session.get(SESSION_KEY) or {}
-    if kept.get("id") != suspended_id:
+    kept = taken(request, suspended_id)
+    if kept is None:
         return render(request, "people/nothing_to_confirm.html", status=410)
-    del request.session[SESSION_KEY]
     if kept["had_files"]:
         messages.warning(request, _("Your change was not made, because it had a file. Make it again now."))
         return redirect(kept["page"])
@@ -74,6 +75,21 @@ def resume(request: SignedInRequest, suspended_id: str) -> HttpResponse:
         messages.warning(request, _("Your change was not made, because the confirmation came late. Make it again."))
         return redirect(kept["page"])
     return carried_out(request, kept)
+
+
+@transaction.atomic
+def taken(request: HttpRequest, suspended_id: str) -> dict[str, Any] | None:
+    """Return the change that waits under `suspended_id`, which waits no more; None when there is none.
+
+    Of two requests at once, as of a double click, one gets it: the row of the session is locked, and read again.
+    """
+    row = Session.objects.select_for_update().filter(session_key=request.session.session_key).first()
+    kept: dict[str, Any] | None = row.get_decoded().get(SESSION_KEY) if row is not None else None
+    if kept is None or kept["id"] != suspended_id:
+        return None
+    request.session.pop(SESSION_KEY, None)
+    request.session.save()
+    return kept
 
 
 def carried_out(request: SignedInRequest, kept: dict[str, Any]) -> HttpResponse:

@@ -175,7 +175,7 @@ def test_a_provider_that_does_not_ask_again_proves_nothing(way, ada):
 
 
 @pytest.mark.parametrize(
-    "fault", [{"without": ["auth_time"]}, {"id_token": {"auth_time": "now"}}, {"id_token": {"auth_time": True}}]
+    "fault", [{"without": ["auth_time"]}, *({"id_token": {"auth_time": wrong}} for wrong in ("now", True, -1, 10**400))]
 )
 def test_without_a_time_in_the_id_token_the_person_is_told_to_set_up_a_passkey(oidc, ada, fault):
     client = signed_in(oidc)
@@ -260,6 +260,16 @@ def test_an_old_sign_in_sets_up_no_second_factor_with_which_it_would_be_fresh(wa
     assert client.post("/accounts/second-factor/totp/activate/", {"code": "000000"}).status_code == 302
     assert client.post(f"{way.path}?process=connect").status_code == 302
     assert not Authenticator.objects.exists()
+
+
+@pytest.mark.parametrize("error", ["access_denied", "server_error"])
+def test_who_cancels_at_the_provider_is_told_that_nothing_was_changed(oidc, ada, error):
+    client = signed_in(oidc)
+    state = parse_qs(urlsplit(led_to_provider(client, change(client, ada))).query)["state"][0]
+    told = client.get(f"/accounts/sso/callback/?error={error}&state={state}", follow=True)
+    assert "Nothing was changed. You are signed in as before." in text(told)
+    assert role_of(ada) == ""
+    assert "Nothing was changed" not in text(Client().get("/accounts/sso/cancelled/"))
 
 
 def test_groups_that_the_provider_names_are_applied_when_it_has_asked_again(oidc, ada):

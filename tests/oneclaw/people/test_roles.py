@@ -155,6 +155,16 @@ def test_who_must_have_a_second_factor_is_led_to_it(ada, owner, settings, requir
     assert client.get("/settings/").status_code == 200
 
 
+def test_the_last_required_factor_is_not_taken_away(owner, ada, settings):
+    settings.SECOND_FACTOR = "admins"
+    for person, is_kept in ((owner, True), (ada, False)):
+        client = client_of(person)
+        client.post("/accounts/reauthenticate/", {"password": PASSWORD})
+        TOTP.activate(person, generate_totp_secret())
+        client.post("/accounts/second-factor/totp/deactivate/")
+        assert Authenticator.objects.filter(user=person).exists() == is_kept
+
+
 def test_adduser_makes_the_role_that_is_asked_for_and_says_what_staff_means(db, capsys):
     call_command("adduser", "p@example.org", "--role", "people")
     call_command("adduser", "s@example.org", "--staff")

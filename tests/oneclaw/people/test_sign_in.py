@@ -2,12 +2,15 @@
 
 import datetime as dt
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.core.cache import cache
+from django.db import connection
 from django.utils import timezone
 
 from oneclaw.models import SignInAttempt, User
+from oneclaw.people.sign_in import attempts
 
 PASSWORD = "correct horse battery"
 
@@ -99,6 +102,42 @@ def test_brute_force_is_held(client, ada, attempts, last):
     # Waiting is enough.
     SignInAttempt.objects.update(at=timezone.now() - dt.timedelta(hours=2))
     assert sign_in(client).status_code == 302
+
+
+def test_ones_own_right_password_does_not_wash_away_guesses_at_others(client, ada, stranger):
+    for _ in range(5):
+        sign_in(client, password="wrong")
+        assert sign_in(client, stranger.email).status_code == 302
+        client.logout()
+    assert "wait 5 minutes" in sign_in(client).context["form"].errors.as_text()
+
+
+def test_thirty_guesses_at_the_same_moment_are_five(transactional_db):
+    def guess(number):
+        try:
+            return bool(attempts.begin("ada@example.org", "10.1.1.1"))
+        except attempts.TooManyAttemptsError:
+            return False
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(10) as pool:
+        checked = sum(pool.map(guess, range(30)))
+    assert checked <= attempts.PAIR_MAX_COUNT
+
+
+def test_colleagues_who_mistype_twice_sign_in_at_the_same_moment_behind_one_address(transactional_db):
+    def arrive(number):
+        try:
+            for _mistake in range(2 if number % 5 == 0 else 0):
+                attempts.begin(f"person{number}@example.org", "10.1.1.1")
+            attempts.succeed(attempts.begin(f"person{number}@example.org", "10.1.1.1"))
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(10) as pool:
+        list(pool.map(arrive, range(30)))
+    assert not SignInAttempt.objects.exists()
 
 
 def test_somebody_who_was_shut_out_stays_out(client, ada):

@@ -1,10 +1,12 @@
 """Signing in with a provider of OpenID Connect, which is a process: who comes in, and what its claims change."""
 
 import http.client
+import time
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from allauth.account.models import EmailAddress
+from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_totp_secret, hotp_value
 from django.test import Client
 
 from oneclaw.models import Group, GroupMember, Space, User
@@ -90,6 +92,21 @@ def test_changed_claims_change_groups_and_through_them_spaces_in_both_directions
     provider.person(**GRACE)
     sign_in()
     assert names() == ["Reading"]
+
+
+def test_groups_are_applied_also_when_a_second_factor_is_asked_for_here(db, provider):
+    sign_in()
+    grace, secret = User.objects.get(), generate_totp_secret()
+    TOTP.activate(grace, secret)
+    provider.person(**GRACE, groups=["Research"])
+    client, response = sign_in()
+    assert (response["Location"], who(client)) == ("/accounts/second-factor/authenticate/", None)
+    # Not before it is clear who it is.
+    assert not grace.group_memberships.exists()
+    code = format_hotp_value(hotp_value(secret, int(time.time()) // 30))
+    client.post("/accounts/second-factor/authenticate/", {"code": code})
+    assert who(client) == str(grace.pk)
+    assert grace.group_memberships.get().group.name == "Research"
 
 
 def test_an_answer_works_once_and_only_in_the_browser_that_asked(db, provider):

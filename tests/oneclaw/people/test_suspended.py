@@ -1,10 +1,14 @@
 """A change that is made with an old sign-in waits for the confirmation: it is made once, or the person is told."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
+from django.db import connection, transaction
+from django.test import Client, RequestFactory
 
 from oneclaw.leaving import offboard
 from oneclaw.models import Invitation, Offboarding, User
@@ -56,6 +60,33 @@ def test_nothing_is_sent_without_the_confirmation_or_in_another_sign_in(client, 
     assert Client().get(f"/confirmed/{waiting}/")["Location"].startswith("/accounts/login/")
     assert client.post(f"/confirmed/{waiting}/").status_code == 405
     assert not Invitation.objects.exists()
+
+
+def test_two_clicks_on_confirm_make_one_change(transactional_db, client, ada):
+    asked = client.post(f"/team/people/{ada.pk}/sign-out")
+    back = confirm(client, asked)["Location"]
+    requests = [RequestFactory().get(back) for _ in range(2)]
+    for request in requests:
+        # Both have read the session before one of them takes the change.
+        request.session = SessionStore(client.session.session_key)
+        assert request.session[suspended.SESSION_KEY]
+    suspended_id = back.strip("/").rpartition("/")[2]
+
+    def take(request):
+        try:
+            return bool(suspended.taken(request, suspended_id))
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        with transaction.atomic():
+            Session.objects.select_for_update().get(session_key=client.session.session_key)
+            taking = [pool.submit(take, request) for request in requests]
+            # Both wait for the row of the session.
+            assert not wait(taking, timeout=0.5).done
+        results = [each.result() for each in taking]
+    assert sorted(results) == [False, True]
+    assert client.get(back).status_code == 410
 
 
 def test_a_change_whose_confirmation_came_late_is_not_made_and_its_form_is_shown_with_a_sentence(client, monkeypatch):

@@ -171,8 +171,15 @@ def test_only_verified_addresses_of_the_domains_sign_up(db, settings):
     settings.MAIL, settings.ACCOUNT_EMAIL_VERIFICATION = True, "mandatory"
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
     guest = Client()
-    for other in ("grace@example.com", "grace@sub.example.org", "grace@notexample.org"):
+    others = ["grace@example.com", "grace@sub.example.org", "grace@notexample.org", "grace@example.org.evil.com"]
+    # Letters that look the same: a Cyrillic а, wide letters, a dotless ı for which an I is the capital letter.
+    others += ["grace@ex\u0430mple.org", "grace@\uff45xample.org", '"@example.org"@evil.com', "grace@example.\u0131org"]
+    for other in others:
         assert "Only addresses" in guest.post("/accounts/signup/", {**SIGN_UP, "email": other}).content.decode()
+    for wrong in ("grace@example.org@evil.com", "grace@evil.com\n@example.org", "grace@evil.com,grace@example.org"):
+        assert Client().post("/accounts/signup/", {**SIGN_UP, "email": wrong}).status_code == 200
+    assert not User.objects.exists()
+    assert not mail.outbox
     assert guest.post("/accounts/signup/", SIGN_UP)["Location"] == "/accounts/confirm-email/"
     assert "_auth_user_id" not in guest.session
     path = re.search(r"https?://[^/]+(/accounts/confirm-email/\S+/)", mail.outbox[-1].body)[1]

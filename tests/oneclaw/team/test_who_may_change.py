@@ -7,7 +7,7 @@ import pytest
 from django.contrib import admin
 from django.db import connection
 from django.test import Client
-from django.urls import reverse
+from django.urls import resolve, reverse
 
 from oneclaw.leaving import offboard
 from oneclaw.models import ApiKey, Budget, Group, Invitation, Offboarding, Space, SpaceMember, User
@@ -75,6 +75,38 @@ def test_a_role_that_reads_changes_nothing(rows, role):
     assert fingerprint(BY_COMING) == before
     assert ApiKey.objects.filter(pk=rows["key"].pk).exists()
     assert list(User.objects.order_by("pk").values_list("pk", "email", "role", "is_active", "password")) == people
+
+
+# What takes rights away, or gives none: an announcement, money, and a group without people.
+WITHOUT_PROOF = {"revoke_invitation", "team_budgets", "team_budget", "groups"}
+
+
+def test_every_change_of_rights_takes_a_fresh_sign_in(rows, admin_person):
+    client = Client()
+    client.force_login(admin_person)
+    before = fingerprint(BY_COMING)
+    for address in addresses(rows):
+        name = resolve(address).url_name
+        if name in WITHOUT_PROOF:
+            continue
+        answer = client.post(address, forms(rows))
+        is_asked = "/accounts/reauthenticate/?next=%2Fconfirmed%2F" in answer.get("Location", "")
+        assert is_asked or answer.status_code == 405, (name, answer.status_code)
+    assert fingerprint(BY_COMING) == before
+
+
+def test_a_people_admin_finds_people_by_words_and_sees_who_they_are(rows):
+    client = client_of(with_role(Role.PEOPLE))
+    User.objects.create_user("grace@example.org", first_name="Grace Hopper")
+    found = {}
+    for words in ("ADA@", "hopper", "nobody has this"):
+        page = client.get("/team/people/", {"q": words}).content.decode()
+        found[words] = [email for email in ("ada@example.org", "grace@example.org") if f">{email}<" in page]
+    assert found == {"ADA@": ["ada@example.org"], "hopper": ["grace@example.org"], "nobody has this": []}
+    page = client.get(f"/team/people/{rows['ada'].pk}/").content.decode()
+    # Groups, keys by their number and without their names, and whether they were ever here.
+    assert "Research" in page
+    assert "Backup" not in page
 
 
 def test_a_people_admin_gets_no_more_rights_by_any_address_and_touches_no_owner(rows, admin_person):

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.db import connection
 from django.test import Client as Browser
 from django.test.utils import CaptureQueriesContext
@@ -51,6 +52,16 @@ def test_a_closed_account_or_a_new_password_opens_nothing(ada, change):
         setattr(ada, name, value)
     ada.save()
     assert not reached(cookie)[0].is_authenticated
+
+
+def test_who_has_yet_to_set_up_the_required_second_factor_opens_nothing(ada, admin_person, settings):
+    cookies = {person: signed_in(person)[1] for person in (ada, admin_person)}
+    settings.SECOND_FACTOR = "admins"
+    assert [reached(cookie)[0].is_authenticated for cookie in cookies.values()] == [True, False]
+    settings.SECOND_FACTOR = "everyone"
+    assert not reached(cookies[ada])[0].is_authenticated
+    TOTP.activate(ada, generate_totp_secret())
+    assert reached(cookies[ada])[0] == ada
 
 
 def test_who_signed_out_opens_nothing(ada):
