@@ -43,7 +43,8 @@ def make(name: str, outdated: list[str]) -> None:
         connection.close_pool()
         connection.settings_dict["NAME"] = own
     with connection._nodb_cursor() as cursor:
-        for old in outdated:
+        # A draft among them was broken off, and has just been made anew.
+        for old in set(outdated) - {draft}:
             cursor.execute(f"DROP DATABASE IF EXISTS {connection.ops.quote_name(old)}")
         cursor.execute(f"ALTER DATABASE {draft} RENAME TO {name}")
 

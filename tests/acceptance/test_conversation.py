@@ -8,7 +8,7 @@ import pytest
 
 from oneclaw.demo import scripted
 from oneclaw.demo.scripted import ScriptedModel
-from tests.stage import House, Talk, embedded, team, until
+from tests.stage import House, Talk, embedded_again, team, until
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(300)]
 
@@ -88,7 +88,7 @@ def remembered_after_a_switch(one: House, model: ScriptedModel) -> None:
 def test_the_embedded_set_up_remembers():
     with ScriptedModel(default=brain) as model:
         settings = {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": model.url}
-        with embedded(**settings) as one:
+        with embedded_again(**settings) as one:
             remembered_after_a_switch(one, model)
 
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.faults.site import SHORT, Embedded, Site, Team, Upstream
-from tests.stage import embedded, team
+from tests.stage import embedded_again, team
 
 
 @pytest.fixture(scope="session")
 def embedded_house() -> Iterator[Embedded]:
     upstream = Upstream()
-    with upstream.server, embedded(**upstream_of(upstream), **SHORT) as house:
+    with upstream.server, embedded_again(**upstream_of(upstream), **SHORT) as house:
         site = Embedded(house, upstream)
         yield site
         site.commands.end()

@@ -1,6 +1,7 @@
 """What /metrics tells, to whom, and that nothing in it was written by people."""
 
 import datetime as dt
+import re
 import uuid
 
 import pytest
@@ -13,6 +14,7 @@ from oneclaw.models import Spend
 from tests.talk import Talk
 
 TOKEN = "scraper-token"
+METRIC = re.compile(r"`[^`]*?(oneclaw_\w+)[^`]*`")
 
 
 @pytest.fixture
@@ -85,3 +87,22 @@ def test_a_request_keeps_its_id(client):
     mine = uuid.uuid4().hex
     assert client.get("/healthz", headers={"X-Request-ID": mine})["X-Request-ID"] == mine
     assert client.get("/healthz", headers={"X-Request-ID": "a b\tc"})["X-Request-ID"] not in ("", "a b\tc")
+
+
+@pytest.mark.django_db
+def test_the_page_for_operators_names_every_metric_and_no_other(client, settings):
+    settings.METRICS_TOKEN = TOKEN
+    text = client.get(reverse("metrics"), headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
+    kinds = {family.name: family.type for family in text_string_to_metric_families(text)}
+    ours = {
+        f"{name}_total" if kind == "counter" else name
+        for name, kind in kinds.items()
+        # When each counter began is told besides.
+        if name.startswith("oneclaw_") and not name.endswith("_created")
+    }
+    page = (settings.BASE_DIR / "docs" / "operate.md").read_text()
+    metrics, alerts = (page.split(f"## {name}\n")[1].split("\n## ")[0] for name in ("Metrics", "Alerts"))
+    assert set(METRIC.findall(metrics)) == ours
+    alerting = set(METRIC.findall(alerts))
+    assert len(alerting) > 5
+    assert alerting <= ours
