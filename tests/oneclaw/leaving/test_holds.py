@@ -67,6 +67,7 @@ KEEPING = {
     "memory_lab_drop": "asks a question no more, whose line stays",
     "remove_member": "the person and the space stay",
     "remove_group": "the people and the space stay",
+    "remove_model_server": "nobody wrote it",
 }
 
 

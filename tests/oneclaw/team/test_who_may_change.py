@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import resolve, reverse
 
 from oneclaw.leaving import offboard
-from oneclaw.models import ApiKey, Budget, Group, Invitation, Offboarding, Space, SpaceMember, User
+from oneclaw.models import ApiKey, Budget, Group, Invitation, ModelServer, Offboarding, Space, SpaceMember, User
 from oneclaw.people import keys, roles
 from oneclaw.people.sign_in import inviting
 from oneclaw.team.urls import urlpatterns
@@ -34,13 +34,14 @@ def rows(db, admin_person):
     invitation, _link = inviting.invite(admin_person, inviting.Wish("grace@example.org", Role.OWNER), 7)
     key, _token = keys.make(ada, "Backup", "year")
     Space.objects.create(owner=ada, kind=Space.Kind.TEAM, name="Labs").members.create(user=ada, role="owner")
-    return {"ada": ada, "group": group, "budget": budget, "invitation": invitation, "key": key}
+    server = ModelServer.objects.create(name="far", url="http://127.0.0.1:9", offers=[{"model": "m"}])
+    return {"ada": ada, "group": group, "budget": budget, "invitation": invitation, "key": key, "server": server}
 
 
 def addresses(rows):
     """The addresses to which something can be posted, with ids of the rows."""
     ids = {"budget_id": rows["budget"].pk, "invitation_id": rows["invitation"].pk, "person_id": rows["ada"].pk}
-    ids |= {"name": "maintenance", "rule_id": 1, "hold_id": 1, "offboarding_id": 1}
+    ids |= {"name": "maintenance", "rule_id": 1, "hold_id": 1, "offboarding_id": 1, "server_id": rows["server"].pk}
     for pattern in urlpatterns:
         if pattern.name not in OWN:
             yield reverse(pattern.name, kwargs={name: ids[name] for name in pattern.pattern.converters})
@@ -79,6 +80,8 @@ def test_a_role_that_reads_changes_nothing(rows, role):
 
 # What takes rights away, or gives none: an announcement, money, and a group without people.
 WITHOUT_PROOF = {"revoke_invitation", "team_budgets", "team_budget", "groups"}
+# Forms with a secret, which does not wait in the session: they are shown again, which asks.
+WITH_SECRET = {"new_model_server", "model_server"}
 
 
 def test_every_change_of_rights_takes_a_fresh_sign_in(rows, admin_person):
@@ -90,6 +93,11 @@ def test_every_change_of_rights_takes_a_fresh_sign_in(rows, admin_person):
         if name in WITHOUT_PROOF:
             continue
         answer = client.post(address, forms(rows))
+        if name in WITH_SECRET:
+            assert answer["Location"] == address
+            answer = client.get(address)
+            assert answer["Location"].startswith("/accounts/reauthenticate/")
+            continue
         is_asked = "/accounts/reauthenticate/?next=%2Fconfirmed%2F" in answer.get("Location", "")
         assert is_asked or answer.status_code == 405, (name, answer.status_code)
     assert fingerprint(BY_COMING) == before
