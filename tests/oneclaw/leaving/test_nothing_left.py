@@ -29,6 +29,7 @@ OF_NOBODY = {
     "oneclaw.ModelFacts": "is of a model's server",
     "oneclaw.ModelRule": "is of the server",
     "oneclaw.ModelRule_groups": "is of the server",
+    "oneclaw.ModelServer": "is of the server",
     "oneclaw.Offboarding": "is the receipt, with counts and hashes",
     "oneclaw.RetentionRule": "is of the server",
     "oneclaw.RuntimeSetting": "is of the server",

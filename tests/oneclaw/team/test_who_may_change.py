@@ -78,8 +78,8 @@ def test_a_role_that_reads_changes_nothing(rows, role):
     assert list(User.objects.order_by("pk").values_list("pk", "email", "role", "is_active", "password")) == people
 
 
-# What takes rights away, or gives none: an announcement, money, and a group without people.
-WITHOUT_PROOF = {"revoke_invitation", "team_budgets", "team_budget", "groups"}
+# What takes rights away, or gives none: money, a group without people, and a request that tries a server.
+WITHOUT_PROOF = {"revoke_invitation", "team_budgets", "team_budget", "groups", "try_model_server"}
 # Forms with a secret, which does not wait in the session: they are shown again, which asks.
 WITH_SECRET = {"new_model_server", "model_server"}
 
