@@ -25,7 +25,7 @@ from memory.library import files as library
 from memory.library import reading
 from memory.models import Topic
 from oneclaw.demo import scripted as model
-from oneclaw.models import Budget, Offboarding, Space, User
+from oneclaw.models import Budget, ModelServer, Offboarding, Space, User
 from oneclaw.people import invitations, roles
 from oneclaw.spaces import groups, members
 from oneclaw.spaces import lifecycle as spaces
@@ -175,6 +175,7 @@ def parts(live, ada):
     return {f"{name}_id": 1 for name in (*pressed, "invitation")} | {
         "person_id": bob.pk,
         "offboarding_id": Offboarding.objects.create(person=2**31 - 9, status="done", finished_at=timezone.now()).pk,
+        "server_id": ModelServer.objects.create(name="far", url="http://127.0.0.1:9", offers=[{"model": "m"}]).pk,
         "budget_id": Budget.objects.create(period="month", user=bob, max_cost=20).pk,
         "name": "announcement",
         "file_id": plan.file_id,
@@ -228,7 +229,7 @@ def round_of(session):
 
 
 # Tests of their own look at what these links open; what is below the last one is for programs.
-LINKS = ("/welcome/", "/first/", "/invited/", "/scim/")
+LINKS = ("/welcome/", "/first/", "/invited/", "/confirmed/", "/scim/")
 
 
 async def test_every_page_of_something(live, ada, parts, settings):
@@ -242,7 +243,7 @@ async def test_every_page_of_something(live, ada, parts, settings):
     filled += ["/search?q=camomile", "/conversations?show=archived", "/conversations?show=deleted", "/shared"]
     filled += [f"/conversations?show=folder-{parts['folder_id']}", f"/memory/forget?document={parts['document_id']}"]
     pages = []
-    async with open_page(live, ada) as page:
+    async with open_page(live, ada, expect=["410"]) as page:
         await prove(page)
         settings.MAIL = True
         for path in filled:
@@ -252,7 +253,9 @@ async def test_every_page_of_something(live, ada, parts, settings):
             if answer.status == 200 and (await answer.body()).lower().startswith(b"<!doctype html"):
                 await passes(page, path)
                 pages.append(path)
+        await passes(page, "/confirmed/nothing/")
     wanted = ["/team/people/{person_id}/", "/team/people/{person_id}/offboard", "/team/offboardings/{offboarding_id}"]
+    wanted += ["/team/models/servers/{server_id}/"]
     wanted += ["/team/budgets/{budget_id}/", "/groups/{group_id}", "/memory/documents/{file_id}/"]
     wanted += ["/accounts/confirm-email/{key}/", "/accounts/second-factor/webauthn/keys/{pk}/remove/"]
     assert {path.format_map(parts) for path in wanted} <= set(pages)

@@ -1,5 +1,7 @@
 """In a browser: a conversation begins chat only or temporary, and parts of memory are switched off."""
 
+import asyncio
+
 import pytest
 from playwright.async_api import expect
 
@@ -45,8 +47,12 @@ async def test_a_temporary_conversation_and_the_switches(live, ada, scripted, as
         await choice.select_option("temporary")
         await ask(page, "Another secret tea")
         address = page.url
+        answered = asyncio.Event()
+        page.on("websocket", lambda socket: socket.on("framereceived", lambda _: answered.set()))
         await page.reload()
         await expect(page.get_by_text("Another secret tea").first).to_be_visible()
+        # Its socket has said that the person is here, and does not say so after they have left.
+        await asyncio.wait_for(answered.wait(), 20)
         await page.goto("/")
         await page.goto(address)
         await expect(page.get_by_text("Another secret tea")).to_have_count(0)
