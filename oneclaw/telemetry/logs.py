@@ -66,7 +66,7 @@ def is_quoting_allowed() -> bool:
 def unquoting(record: logging.LogRecord) -> logging.LogRecord:
     """Return a copy of `record` that names the exceptions among its arguments, instead of quoting their messages.
 
-    An exception of ours with more to say has the attribute `text_for_logs`, which quotes nobody.
+    An exception of ours with more to say has the attribute `text_for_logs`, which quotes nothing.
     """
     if is_quoting_allowed():
         return record
