@@ -122,7 +122,7 @@ class Listener:
         try:
             topic, payload = json.loads(text)
         except (ValueError, TypeError):
-            logger.warning("This is no hint of ours, on a channel of ours: %.100s", text)
+            logger.warning("This is no hint of ours, on a channel of ours: %d characters.", len(text))
         else:
             self._dispatch(topic, payload)
 

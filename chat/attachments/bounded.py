@@ -56,8 +56,10 @@ def read_in_process(
                 process.kill()
             process.wait()
         if not is_in_time or process.returncode:
-            problem = _end_of(stderr) if is_in_time else b"it took too long"
-            logger.info("A file (%s) could not be read to its end: %s", arguments[0], problem.decode(errors="replace"))
+            problem = f"status {process.returncode}" if is_in_time else "it took too long"
+            logger.info("A file (%s) could not be read to its end: %s", arguments[0], problem)
+            # What the process printed may quote the file.
+            logger.debug("The process printed: %s", _end_of(stderr).decode(errors="replace"))
         stdout.seek(0)
         output = stdout.read(output_max_bytes)
     # A line without a newline is incomplete.

@@ -98,7 +98,7 @@ def index_all(
             # The text is indexed; the sweep requests the vectors again.
             waiting += 1
         except Exception:
-            logger.exception("%s could not be indexed.", path)
+            logger.exception("Document %s could not be indexed.", document_id)
             failed.append(path)
         progress(number, len(ids))
     return Indexed(len(ids) - len(failed), waiting, failed)

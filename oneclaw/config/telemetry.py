@@ -14,7 +14,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "text": {"format": "{asctime} {levelname} {name} {message}", "style": "{"},
+        "text": {"()": "oneclaw.telemetry.logs.TextLines"},
         "json": {"()": "oneclaw.telemetry.logs.JsonLines"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},

@@ -34,8 +34,12 @@ class ModelRequestError(Exception):
 
         The server's own sentence may quote the conversation; it is added at the log level debug.
         """
-        whole = super().__str__()
-        return whole if logger.isEnabledFor(logging.DEBUG) else whole.partition(": ")[0]
+        return super().__str__() if logger.isEnabledFor(logging.DEBUG) else self.text_for_logs
+
+    @property
+    def text_for_logs(self) -> str:
+        """Return the status and the type of the error, or what happened in words of ours."""
+        return super().__str__().partition(": ")[0]
 
     @property
     def explanation(self) -> str:
@@ -301,6 +305,8 @@ BY_CAUSE: dict[str, type[ModelRequestError]] = {
     "compaction_too_many_tool_references": CompactionRefusedError,
     "compaction_unavailable": CompactionUnavailableError,
 }
+# A type of an error, as the API and compatible servers have them.
+TYPE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}|")
 CONTEXT = re.compile(r"context (?:window|limit|length)")
 # "prompt is too long: N tokens > M maximum"; older models: "… exceed context limit: N + max_tokens > M".
 TOO_LONG = re.compile(r"(\d+) (?:tokens|\+ \d+) > (\d+)")
@@ -325,6 +331,9 @@ def failure_of_response(status: int, body: Any, retry_after: float | None = None
     error = error if isinstance(error, dict) else {}
     # Compatible servers have errors of other shapes.
     kind, detail = str(error.get("type") or ""), str(error.get("message") or ("" if error else body or ""))
+    if not TYPE_NAME.fullmatch(kind):
+        # It is logged: whole sentences may quote the conversation.
+        kind, detail = "", f"{kind} {detail}".strip()
     details = error.get("details")
     cause = str(details.get("error_code") or "") if isinstance(details, dict) else ""
     return _which(status, kind, cause, detail)(f"{status} {kind}: {detail}"[:1000], retry_after, cause)

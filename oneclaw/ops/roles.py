@@ -13,7 +13,7 @@ from django.conf import settings
 
 from oneclaw.celery import app
 from oneclaw.demo import model as demo
-from oneclaw.telemetry import tracing
+from oneclaw.telemetry import tracing, uncaught
 
 # After so long a thread that answers a request lets the event loop go on, which every socket waits for; Python's own
 # 5 ms make a message wait that long at each of its steps while others are answered (docs/benchmarks.md).
@@ -24,6 +24,7 @@ SHUTDOWN_GRACE_SECONDS = 3
 
 def web(listening: socket.socket | None = None, ready: Callable[[], None] = lambda: None) -> None:
     """Serve pages and sockets on `listening`, or else on HOST and PORT; call `ready` once requests are answered."""
+    uncaught.begin()
     sys.setswitchinterval(SWITCH_SECONDS)
     Web(web_configuration(), ready).run([listening] if listening else None)
 
@@ -71,6 +72,7 @@ class Web(uvicorn.Server):
 def worker() -> None:
     """Run Celery tasks in threads."""
     tracing.begin()
+    uncaught.begin()
     warnings.filterwarnings("ignore", message="You're running the worker with superuser")
     app.Worker(
         hostname=f"worker@{socket.gethostname()}-{os.getpid()}",
@@ -88,6 +90,7 @@ def worker() -> None:
 
 def beat() -> None:
     """Send the periodic tasks. The schedule is kept in memory, because all entries are intervals in seconds."""
+    uncaught.begin()
     app.Beat(scheduler="celery.beat:Scheduler", loglevel="WARNING", redirect_stdouts=False, quiet=True).run()
 
 

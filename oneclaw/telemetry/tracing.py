@@ -56,8 +56,17 @@ def span(name: str, **attributes: Attribute) -> Iterator[None]:
         yield
         return
     named = {f"oneclaw.{key}": value for key, value in {**current_ids(), **attributes}.items()}
-    with tracer.start_as_current_span(name, attributes=named, record_exception=False):
-        yield
+    from opentelemetry.trace import Status, StatusCode
+
+    # The library would keep the message of an exception, as an event and as the description of the status.
+    with tracer.start_as_current_span(
+        name, attributes=named, record_exception=False, set_status_on_exception=False
+    ) as begun:
+        try:
+            yield
+        except Exception as error:
+            begun.set_status(Status(StatusCode.ERROR, type(error).__name__))
+            raise
 
 
 def span_middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

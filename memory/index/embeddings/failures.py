@@ -21,3 +21,9 @@ class EmbeddingError(Exception):
 
     def __str__(self) -> str:
         return self.reason.in_english
+
+    @property
+    def text_for_logs(self) -> str:
+        """Return the code of the reason and the status, without the server's text, which may quote what was sent."""
+        status = self.reason.params.get("status")
+        return f"{self.reason.code} (status {status})" if status else self.reason.code

@@ -107,7 +107,7 @@ class EmbeddingServer:
                 if parts is not None:
                     return parts
                 if not left or not failure.passing:
-                    self._start_cooldown(failure.reason)
+                    self._start_cooldown(failure)
                     raise
                 time.sleep(
                     min(failure.retry_after or BACKOFF_SECONDS * 2 ** (attempts - 1 - left), RETRY_DELAY_MAX_SECONDS)
@@ -182,12 +182,12 @@ class EmbeddingServer:
             raise EmbeddingError(Reason("embedding.no_vectors")) from error
         return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)).astype(np.float32)
 
-    def _start_cooldown(self, reason: Reason) -> None:
+    def _start_cooldown(self, failure: EmbeddingError) -> None:
         with self._lock:
-            self._reason = reason
+            self._reason = failure.reason
             self._cooldown = min(self._cooldown * 2 or COOLDOWN_MIN_SECONDS, COOLDOWN_MAX_SECONDS)
             self._cooldown_until = time.monotonic() + self._cooldown
-        logger.warning("%s is left alone for %d s: %s", self.name, self._cooldown, reason.in_english)
+        logger.warning("%s is left alone for %d s: %s", self.name, self._cooldown, failure.text_for_logs)
 
 
 def openai(base: str, key: str, model: str, dimensions: int | None, timeout_seconds: float) -> EmbeddingServer:

@@ -111,7 +111,7 @@ def _read() -> None:
             try:
                 found.append(upstream_of(row))
             except ImproperlyConfigured as error:
-                logger.warning("The model server %s is left out: %s", row.name, error)
+                logger.warning("The model server %s is left out: %s", row.name, str(error))
     except DatabaseFailure:
         # Requests go on with what was read before, and the database is not asked again at once.
         logger.warning("The model servers could not be read.", exc_info=True)

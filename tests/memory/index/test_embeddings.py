@@ -389,6 +389,8 @@ def test_a_key_that_a_server_repeats_is_not_told(embeddings, settings, caplog):
     with pytest.raises(EmbeddingError, match="401: No such key: Bearer …") as failure:
         embedder().embed_question("a", NOBODY)
     assert "secret" not in str(failure.value) + caplog.text + repr(embedder())
+    assert "embedding.refused (status 401)" in caplog.text
+    assert "No such key" not in caplog.text, "what a server says may repeat the text"
 
 
 def test_a_password_in_an_address_is_in_no_name(ada, write, embeddings, settings, caplog):

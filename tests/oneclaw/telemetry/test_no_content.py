@@ -5,27 +5,92 @@ That is at every level but debug, at which the model's server and its SDK may qu
 
 import asyncio
 import io
+import json
 import logging
 import uuid
 
+import pydantic
 import pytest
+from django.db import connection, transaction
 
+from chat import extensions
+from chat.extensions import Extension, Tool
 from chat.live.publisher import TurnPublisher
 from chat.turns import loop, start
 from oneclaw.demo.replies import answer, bad_request, error, garbled, tool_use
-from oneclaw.telemetry.logs import JsonLines
+from oneclaw.telemetry.logs import JsonLines, TextLines
 from tests.talk import Talk
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WORD = "zyzzyva"
 
 
+class Count(pydantic.BaseModel):
+    number: int
+
+
+def quote_argument(text):
+    raise ValueError(f"bad {text}")
+
+
+def quote_key(text):
+    return {}[text]
+
+
+def quote_input(text):
+    Count(number=text)
+
+
+def quote_value(text):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT %s::int", [text])
+
+
+def quote_row(text):
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE words (word text PRIMARY KEY) ON COMMIT DROP")
+        cursor.execute("INSERT INTO words VALUES (%s), (%s)", [text, text])
+
+
+def quote_in_a_chain(text):
+    try:
+        quote_argument(text)
+    except ValueError as error:
+        error.add_note(f"while reading {text}")
+        raise ExceptionGroup(f"several of {text}", [KeyError(text), RuntimeError(text)]) from error
+
+
+BUGS = {
+    quote_argument: "ValueError",
+    quote_key: "KeyError",
+    quote_input: "pydantic_core._pydantic_core.ValidationError",
+    quote_value: "psycopg.errors.InvalidTextRepresentation (22P02)",
+    quote_row: "psycopg.errors.UniqueViolation (23505)",
+    quote_in_a_chain: "ExceptionGroup",
+}
+
+
 @pytest.fixture
-def logged():
-    """All that is logged by anybody at the level info, as lines of JSON with their exceptions."""
+def buggy():
+    """buggy(bug): register the tool `look`, which calls `bug` with its argument."""
+    made = []
+
+    def register(bug):
+        schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+        tool = Tool("look", "Looks.", schema, lambda call: bug(call.input["text"]))
+        made.append(extensions.register(Extension("looking", tools=[tool])))
+
+    yield register
+    for each in made:
+        extensions.unregister(each)
+
+
+@pytest.fixture(params=[JsonLines, TextLines], ids=["json", "text"])
+def logged(request):
+    """All that is logged by anybody at the level info, in lines with their exceptions."""
     output = io.StringIO()
     handler = logging.StreamHandler(output)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(request.param())
     loggers = [
         logging.getLogger(),
         *(each for each in logging.Logger.manager.loggerDict.values() if isinstance(each, logging.Logger)),
@@ -71,11 +136,23 @@ async def test_a_turn_with_tools_logs_nothing_of_it(ada, scripted, logged, async
         error(500, "api_error", f"{WORD} broke it"),
         error(401, "authentication_error", f"{WORD} is no key"),
         error(429, "rate_limit_error", f"{WORD} comes too often"),
+        error(400, f"bad {WORD}", "Refused."),
+        error(529, "overloaded_error", f"{WORD} is too much"),
         garbled(answer(f"Your {WORD} is private."), after=1),
         answer(tool_use("save_memory", {"content": [WORD], WORD: WORD})),
         answer(tool_use(WORD, {"query": WORD})),
     ],
-    ids=["refused", "broken", "no key", "too often", "garbled", "wrong arguments", "no such tool"],
+    ids=[
+        "refused",
+        "broken",
+        "no key",
+        "too often",
+        "as a type",
+        "overloaded",
+        "garbled",
+        "wrong arguments",
+        "no such tool",
+    ],
 )
 async def test_a_turn_that_fails_logs_nothing_of_it(ada, scripted, logged, failing):
     scripted.script(*[failing] * 6)
@@ -84,3 +161,17 @@ async def test_a_turn_that_fails_logs_nothing_of_it(ada, scripted, logged, faili
         while loop.running_turns:
             await asyncio.sleep(0.01)
     assert lines_with_word(logged) == []
+
+
+@pytest.mark.parametrize("logged", [JsonLines], indirect=True)
+@pytest.mark.parametrize("bug", BUGS)
+async def test_a_bug_that_quotes_what_it_was_given_is_logged_without_it(ada, scripted, logged, buggy, bug):
+    buggy(bug)
+    scripted.script(answer(tool_use("look", {"text": WORD})), answer("That did not work."))
+    await Talk(ada, scripted).say(f"Look at my {WORD}")
+    assert lines_with_word(logged) == []
+    (line,) = [line for line in logged.getvalue().splitlines() if "The tool look failed." in line]
+    traceback = json.loads(line)["exc_info"]
+    assert BUGS[bug] in traceback.splitlines(), "its type is named"
+    assert f'{__file__}", line ' in traceback, "and where it was raised"
+    assert f"in {bug.__name__}" in traceback

@@ -17,6 +17,11 @@ ids.turn_id.set(42)
 with tracing.span("turn"):
     with tracing.span("tool", tool="memory_search"):
         pass
+try:
+    with tracing.span("failing"):
+        raise LookupError("zyzzyva")
+except LookupError:
+    pass
 if "opentelemetry" in sys.modules:
     from opentelemetry import trace
     trace.get_tracer_provider().shutdown()
@@ -61,5 +66,6 @@ def test_spans_are_sent_with_names_and_ids():
 
     assert said == "True"
     sent = b"".join(bodies)
-    for word in (b"turn", b"tool", b"memory_search", b"oneclaw.turn_id"):
+    for word in (b"turn", b"tool", b"memory_search", b"oneclaw.turn_id", b"failing", b"LookupError"):
         assert word in sent
+    assert b"zyzzyva" not in sent, "the message of an exception may quote"

@@ -59,7 +59,7 @@ def read_again(before: Known | None) -> Known:
     try:
         found = parsed(read(settings.SAML_METADATA))
     except IdentityProviderError as error:
-        logger.warning("The metadata of the identity provider could not be read: %s", error)
+        logger.warning("The metadata of the identity provider could not be read: %s", str(error))
         return Known(before.found if before else None, time.monotonic() + RETRY_SECONDS)
     return Known(found, time.monotonic() + REFRESH_SECONDS)
 

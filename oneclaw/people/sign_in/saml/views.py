@@ -46,10 +46,10 @@ def configured(view: View) -> View:
         try:
             return view(request)
         except RefusedMessageError as error:
-            logger.warning("A message of SAML was refused (%s): %s", error.reason, error)
+            logger.warning("A message of SAML was refused (%s): %s", error.reason, str(error))
             return refused(request, error.reason)
         except IdentityProviderError as error:
-            logger.error("The metadata of the identity provider of SAML cannot be used: %s", error)
+            logger.error("The metadata of the identity provider of SAML cannot be used: %s", str(error))
             return render(request, "socialaccount/authentication_error.html", status=502)
 
     return login_not_required(never_cache(answered))
