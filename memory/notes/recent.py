@@ -181,9 +181,9 @@ def _title(value: object) -> str:
 def _text(value: object) -> str:
     """Return `value` as one paragraph of at most SUMMARY_MAX_CHARS characters, with secrets masked; "" when it is no
     text."""
-    return (
-        shortened(" ".join(masked(value)[0].split()), SUMMARY_MAX_CHARS, "see the conversation") if isinstance(value, str) else ""
-    )
+    if not isinstance(value, str):
+        return ""
+    return shortened(" ".join(masked(value)[0].split()), SUMMARY_MAX_CHARS, "see the conversation")
 
 
 def _asked(said: list[Message], payer: Payer) -> str:
