@@ -15,9 +15,10 @@ from memory.files.folders import folder_of
 from memory.models import DocumentJob, MemoryDocument
 from memory.notes.own_words import parted
 from memory.notes.payers import payer_of_notes
-from memory.policy import secrets, tombstones
+from memory.policy import tombstones
 from memory.policy.access import is_shared, said_while_on, switches_of
 from memory.policy.imported import imported_through, title_for_memory
+from memory.policy.secrets import masked
 from memory.policy.switches import Switch
 from memory.trust.matching import TextSources
 from memory.trust.sources import text_sources_of
@@ -69,7 +70,7 @@ def compose(job: DocumentJob) -> LastMessages | None:
     possible = text_sources_of(session, job.through_seq)
     lines = [
         f"{local(message.created_at):%H:%M} {_speaker(message)}: "
-        + shortened(known.without_forgotten_words(text), MESSAGE_MAX_CHARS, "this message was longer")
+        + shortened(masked(known.without_forgotten_words(text))[0], MESSAGE_MAX_CHARS, "this message was longer")
         for message in said
         if (text := _own_text(message, possible))
     ]
@@ -78,9 +79,9 @@ def compose(job: DocumentJob) -> LastMessages | None:
     ended = local(job.created_at)
     title = tombstones.title_without_forgotten(job.space_id, title_for_memory(session))
     head = f"# {title}\n\n*Ended on {ended:%Y-%m-%d at %H:%M}. The last messages:*"
-    content, _ = secrets.masked("\n\n".join([head, *lines]) + "\n")
+    # The lines are masked by now, so that no secret is in the name of the document.
     slug = _slug("\n\n".join(lines), payer_of_notes(job, Spend.Purpose.LAST_MESSAGES))
-    return LastMessages(f"{ended:%H%M}" if not slug or known.is_in(slug) else slug, content)
+    return LastMessages(f"{ended:%H%M}" if not slug or known.is_in(slug) else slug, "\n\n".join([head, *lines]) + "\n")
 
 
 def write(job: DocumentJob, last: LastMessages | None) -> None:

@@ -18,10 +18,11 @@ from memory.models import DocumentJob, MemoryDocument
 from memory.notes.claims import MODEL_MAX_ATTEMPTS
 from memory.notes.own_words import in_own_words
 from memory.notes.payers import payer_of_notes
-from memory.policy import secrets, tombstones
+from memory.policy import tombstones
 from memory.policy.access import said_while_on, switches_of
 from memory.policy.imported import imported_through, title_for_memory
 from memory.policy.paths import RECENT_NAME, recent_path
+from memory.policy.secrets import masked
 from memory.policy.switches import Switch
 from memory.text.recent_sections import SECTION, conversation_spans, parts_of
 from memory.trust.sources import text_sources_of
@@ -83,8 +84,7 @@ def compose(job: DocumentJob) -> ConversationSummary | None:
         logger.warning("Document job %s has no summary after %s attempts: %s", job.pk, job.attempts, failure)
         title, text = "", ""
     title, text = in_own_words(title, text, text_sources_of(session, job.through_seq))
-    title, _ = secrets.masked(title or _title(parts_of_message(first.text).typed) or title_for_memory(session))
-    text, _ = secrets.masked(text)
+    title = title or _title(parts_of_message(first.text).typed) or title_for_memory(session)
     title, text = tombstones.title_without_forgotten(job.space_id, title), known.without_forgotten_words(text)
     return ConversationSummary(title, text, session.owner.local(said[-1].created_at))
 
@@ -148,7 +148,7 @@ def without(content: str, is_forgotten: Callable[[str], bool]) -> str:
 
 
 def read(answer: str) -> tuple[str, str] | None:
-    """Return (title, summary) parsed from the answer of a model; None when there is no title. Pure.
+    """Return (title, summary) parsed from the answer of a model, with secrets masked; None when there is no title.
 
     The answer is JSON, alone, in a code fence or between other words; or plain text with the title in its first line.
     """
@@ -162,23 +162,28 @@ def read(answer: str) -> tuple[str, str] | None:
             return title, _text(value.get("summary"))
     if "{" in answer or "```" in answer:
         return None
-    first, _, rest = answer.partition("\n")
+    # A private key has several lines.
+    first, _, rest = masked(answer)[0].partition("\n")
     title = _title(re.sub(r"^\W*title\W*", "", first, flags=re.IGNORECASE))
     return (title, _text(re.sub(r"^\W*summary\W*", "", rest.strip(), flags=re.IGNORECASE))) if title else None
 
 
 def _title(value: object) -> str:
-    """Return at most TITLE_MAX_WORDS words of the first line of `value`; "" when it is no text."""
-    line = value.strip().split("\n", 1)[0] if isinstance(value, str) else ""
+    """Return at most TITLE_MAX_WORDS words of the first line of `value`; "" when it is no text.
+
+    Secrets are masked before it is cut, because half of a number is not recognised.
+    """
+    line = masked(value)[0].strip().split("\n", 1)[0] if isinstance(value, str) else ""
     words = " ".join(line.strip(" \t#*_`\"“”'").split()[:TITLE_MAX_WORDS])
     return words if len(words) <= TITLE_MAX_CHARS else words[: TITLE_MAX_CHARS - 1].rstrip() + "…"
 
 
 def _text(value: object) -> str:
-    """Return `value` as one paragraph of at most SUMMARY_MAX_CHARS characters; "" when it is no text."""
-    return (
-        shortened(" ".join(value.split()), SUMMARY_MAX_CHARS, "see the conversation") if isinstance(value, str) else ""
-    )
+    """Return `value` as one paragraph of at most SUMMARY_MAX_CHARS characters, with secrets masked; "" when it is no
+    text."""
+    if not isinstance(value, str):
+        return ""
+    return shortened(" ".join(masked(value)[0].split()), SUMMARY_MAX_CHARS, "see the conversation")
 
 
 def _asked(said: list[Message], payer: Payer) -> str:

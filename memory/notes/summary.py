@@ -10,6 +10,7 @@ from django.template.loader import get_template
 
 from chat.models import Message
 from memory.index.transcripts import AUTHOR_NAMES
+from memory.policy.secrets import masked
 from oneclaw import llm
 from oneclaw.llm.quoting import quoted, shortened
 from oneclaw.spend.calls import Payer
@@ -80,13 +81,16 @@ def notes_of(answer: str) -> str:
 
 
 def extract(said: Sequence[TranscriptEntry]) -> str:
-    """Return the fallback for the notes: the first words of the person's messages, marked as not summarised."""
+    """Return the fallback for the notes: the first words of the person's messages, marked as not summarised.
+
+    Secrets are masked before a message is cut, because half of a number is not recognised.
+    """
     messages = [line for line in said if line.role == Message.Role.USER]
     if not messages:
         return ""
     said_by = (f"{line.name}: " if line.name else "" for line in messages)
     items = [
-        f"- {line.at:%H:%M} {name}{_first_words(line.text)}"
+        f"- {line.at:%H:%M} {name}{_first_words(masked(line.text)[0])}"
         for line, name in zip(messages[:EXTRACT_MAX_MESSAGES], said_by, strict=False)
     ]
     if len(messages) > EXTRACT_MAX_MESSAGES:

@@ -4,6 +4,7 @@ from django.db.models import Max
 from django.utils.translation import gettext
 
 from chat.models import ChatSession
+from memory.policy.secrets import masked
 
 # The reason of a flush that covers imported messages, which are never noted.
 IMPORTED = "imported"
@@ -18,7 +19,8 @@ def imported_through(session: ChatSession) -> int:
 
 
 def title_for_memory(session: ChatSession) -> str:
-    """Return the title under which memory notes `session`, never one that another person gave it."""
+    """Return the title under which memory notes `session`, with secrets masked: never one that another person gave
+    it."""
     if session.copied_from and session.title == session.copied_from["title"]:
         return gettext("New conversation")
-    return session.name
+    return masked(session.name)[0]

@@ -10,6 +10,7 @@ from memory.documents.write import Append, Author, Separator, Source
 from memory.models import MemoryRevision, Suggestion
 from memory.notes.coverage import DAILY_LOG_PATH
 from memory.policy.paths import CURATED
+from memory.policy.secrets import masked
 from memory.text.dates import day_in
 from memory.tools import comparisons
 from memory.tools.curated import append_operation, as_entry, save_entry
@@ -42,6 +43,8 @@ def _written(row: Suggestion, user: User) -> MemoryRevision | None:
         message_id=row.message_id,
         reason=Reason("change.accepted", {"kind": row.kind, "name": row.name}),
     )
+    # It was masked by the policy of the day on which it was suggested.
+    row.text, _ = masked(row.text)
     if row.path != CURATED:
         return write.apply(row.space, row.path, _log_entry(row), author)
     revision = save_entry(row.space, append_operation(user, row.text), author, ask=False)
