@@ -37,7 +37,7 @@ class SpacePart:
     counts: Callable[[Space], Mapping[str, int]]
     # Removes what must go before the row of the space, inside the transaction of the deletion.
     remove: Callable[[Space], None]
-    # Returns the people of whom something is in the space, as a condition of User: a legal hold on one of them keeps it.
+    # Returns whose contributions the space has, as a condition of User: a legal hold on one of them keeps the space.
     writers: Callable[[Space], Q]
 
 
