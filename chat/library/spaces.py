@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from chat.conversations import lifecycle
 from chat.conversations.model_choice import open_spaces
 from chat.extensions import Extension, SearchResult
-from chat.models import Attachment, ChatSession, ChatSessionQuerySet, MemoryChoice, SharedLink
+from chat.models import Attachment, ChatSession, ChatSessionQuerySet, MemoryChoice, Message, SharedLink
 from oneclaw import pubsub
 from oneclaw.audit import holds
 from oneclaw.models import Space, User
@@ -104,6 +104,13 @@ def remove(space: Space) -> None:
         pubsub.notify_all([(f"user:{person}", {"kind": "sessions"}) for person in sorted(people)])
 
 
+def writers(space: Space) -> Q:
+    """Return who owns a shared conversation of `space`, or wrote in it, as a condition of people."""
+    shared = ChatSession.objects.filter(space=space).exclude(shared_at=None)
+    authors = Message.objects.filter(session__in=shared, author__isnull=False)
+    return Q(pk__in=shared.values("owner")) | Q(pk__in=authors.values("author"))
+
+
 @receiver(roles_changed)
 def notify_lists(user_ids: frozenset[int], **_: Any) -> None:
     """Notify the pages of these people that their spaces have changed."""
@@ -120,5 +127,5 @@ def search(user: User, words: list[str], most: int) -> list[SearchResult]:
     ]
 
 
-PART = SpacePart("chat", counts, remove)
+PART = SpacePart("chat", counts, remove, writers)
 SPACES = Extension("spaces", search=search)

@@ -5,11 +5,12 @@ import logging
 from collections.abc import Mapping
 
 from django.db import transaction
+from django.db.models import Q
 
 from memory.files import disk
 from memory.files.folders import folder_of
 from memory.library import storage
-from memory.models import MemoryDocument, Proposal
+from memory.models import FileVersion, MemoryDocument, MemoryRevision, Proposal
 from oneclaw.locks import hold
 from oneclaw.models import Space
 from oneclaw.spaces.deletion import SpacePart
@@ -57,4 +58,15 @@ def remove(space: Space) -> None:
     transaction.on_commit(remove_folders)
 
 
-PART = SpacePart("memory", counts, remove)
+def writers(space: Space) -> Q:
+    """Return who changed or proposed a line of the space's memory, or added to its library, as a condition of people.
+
+    A line that was forgotten or replaced counts: the history has it."""
+    return (
+        Q(pk__in=MemoryRevision.objects.filter(space=space).values("author"))
+        | Q(pk__in=Proposal.objects.filter(space=space).values("author"))
+        | Q(pk__in=FileVersion.objects.filter(file__space=space).values("owner"))
+    )
+
+
+PART = SpacePart("memory", counts, remove, writers)

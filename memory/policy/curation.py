@@ -1,7 +1,8 @@
 """Decide whether an admin may open the memory of others, and record each look (ONECLAW_CURATION).
 
 Members of a space open it on its own pages. Here is what an admin does who is none: every look and change is an event
-of the audit log, and the owners of the memory see it (memory/views/settings/looks.py).
+of the audit log, and the owners of the memory see it (memory/views/settings/looks.py). Commands in the shell of the
+server that read memory out are recorded, too: the server does not know by whom, and no setting forbids them.
 """
 
 import datetime as dt
@@ -79,6 +80,16 @@ def record_change(admin: User, document: MemoryDocument, *, version: int) -> Non
     _record(AuditKind.MEMORY_CURATED, admin, document, version=version)
 
 
+def record_command(command: str, space: Space, *, exported: str = "") -> None:
+    """Record that `command` in the shell of the server reads out the memory of `space`, or exports what `exported`
+    names."""
+    owner = space.owner_id if space.is_private else None
+    if exported:
+        record(AuditKind.EXPORTED, person=owner, space=space, of=exported, command=command)
+    else:
+        record(AuditKind.MEMORY_LOOKED_AT, person=owner, space=space, command=command)
+
+
 def _record(kind: AuditKind, admin: User, document: MemoryDocument, **details: str | int) -> None:
     space = document.space
     owner = space.owner if space.is_private else None
@@ -86,7 +97,9 @@ def _record(kind: AuditKind, admin: User, document: MemoryDocument, **details: s
 
 
 def looks_at(user: User) -> QuerySet[AuditEvent]:
-    """Return the looks of admins at the memories that `user` owns, newest first."""
+    """Return the looks of admins, and of the shell, at the memories that `user` owns, newest first."""
     owned = Space.objects.owned_by(user).values("pk")
     mine = Q(person=user.pk) | Q(space__in=owned)
-    return AuditEvent.objects.filter(mine, kind__in=LOOKS).exclude(actor=user.pk).order_by("-at", "-pk")
+    # Exports by a person are those of a member.
+    by_command = Q(kind=AuditKind.EXPORTED, actor=None, details__has_key="command")
+    return AuditEvent.objects.filter(mine, Q(kind__in=LOOKS) | by_command).exclude(actor=user.pk).order_by("-at", "-pk")

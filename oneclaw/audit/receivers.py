@@ -3,9 +3,9 @@ spaces, of the roles in them, and of budgets."""
 
 from typing import Any
 
-from allauth.account.signals import password_changed, password_reset, password_set
+from allauth.account.signals import authentication_step_completed, password_changed, password_reset, password_set
 from allauth.mfa.models import Authenticator
-from allauth.mfa.signals import authenticator_added, authenticator_removed
+from allauth.mfa.signals import authentication_failed, authenticator_added, authenticator_removed
 from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.db.models.signals import post_save, pre_delete
@@ -33,6 +33,18 @@ def on_failed_sign_in(sender: object, credentials: dict[str, Any], **kwargs: Any
     """Record whose account was tried, if there is one; what was typed is not kept."""
     typed = credentials.get("email") or credentials.get("username") or ""
     record(AuditKind.SIGN_IN_FAILED, person=User.objects.filter(email__iexact=typed).first() if typed else None)
+
+
+@receiver(authentication_step_completed)
+def on_confirmation(sender: object, user: User, method: str, reauthenticated: bool = False, **kwargs: Any) -> None:
+    """Record that somebody who is signed in has proved again who they are; steps of a sign-in are part of that."""
+    if reauthenticated:
+        record(AuditKind.CONFIRMED, actor=user, by=method)
+
+
+@receiver(authentication_failed)
+def on_failed_second_factor(sender: object, user: User, authenticator: Authenticator, **kwargs: Any) -> None:
+    record(AuditKind.SIGN_IN_FAILED, person=user, factor=authenticator.type)
 
 
 @receiver([password_changed, password_set, password_reset])

@@ -42,9 +42,12 @@ def register(part: ArchivePart) -> None:
     _parts[part.name] = part
 
 
-def export(user: User) -> Iterator[bytes]:
-    """Record that `user` takes everything along, and return the pieces of the archive."""
-    record(AuditKind.EXPORTED, actor=user, of="account")
+def export(user: User, *, command: str = "") -> Iterator[bytes]:
+    """Record that `user` takes everything along, or the shell with `command`, and return the pieces of the archive."""
+    if command:
+        record(AuditKind.EXPORTED, person=user, of="account", command=command)
+    else:
+        record(AuditKind.EXPORTED, actor=user, of="account")
     return zipped(entries(user))
 
 

@@ -22,6 +22,7 @@ from oneclaw.leaving import account, parts, shared_spaces
 from oneclaw.models import AuditKind, Offboarding, Space, User
 from oneclaw.people import roles
 from oneclaw.reasons import Reason
+from oneclaw.spaces import deletion
 from oneclaw.tasks import hint
 from oneclaw.text import UserFacingError
 
@@ -109,7 +110,9 @@ def begin(
         raise LastOwnerLeavesError
     alone = shared_spaces.owned_alone(person)
     refuse_if_held(person)
-    holds.refuse_if_held(spaces=[space for space in alone if choices.get(str(space.pk)) == "delete"])
+    for space in alone:
+        if choices.get(str(space.pk)) == shared_spaces.DELETE:
+            deletion.refuse_if_held(space)
     if receiver is not None and (receiver.pk == person.pk or not receiver.is_active):
         raise WrongReceiverError
     if by is not None and receiver == by and not by.has_perm(roles.GRANT_ROLES):

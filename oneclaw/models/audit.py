@@ -15,6 +15,7 @@ class AuditKind(models.TextChoices):
     """What an event says."""
 
     SIGNED_IN = "sign_in", _("Signed in")
+    CONFIRMED = "sign_in.confirmed", _("Sign-in confirmed")
     SIGN_IN_FAILED = "sign_in.failed", _("Sign-in failed")
     SIGNED_OUT = "sign_out", _("Signed out")
     PASSWORD_CHANGED = "password.changed", _("Password changed")
@@ -38,6 +39,7 @@ class AuditKind(models.TextChoices):
     SPACE_REMOVED = "space.removed", _("Space deleted")
     MEMBERS_CHANGED = "space.members", _("Members of a space changed")
     EXPORTED = "export", _("Data exported")
+    RESTORED = "restore", _("Backup restored")
     SHARED = "share.made", _("Link shared")
     SHARE_ENDED = "share.ended", _("Shared link ended")
     KEY_MADE = "key.made", _("API key made")

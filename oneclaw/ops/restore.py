@@ -17,8 +17,9 @@ from django.core.management import call_command
 from django.db import connection
 
 from oneclaw import files, invariants
+from oneclaw.audit.record import record
 from oneclaw.config import environment
-from oneclaw.models import ModelServer
+from oneclaw.models import AuditKind, ModelServer
 from oneclaw.ops.backup import (
     DATABASE,
     FOLDERS,
@@ -77,6 +78,7 @@ def restore_backup(source: Path, say: Callable[[str], None]) -> list[str]:
             f"The keys of these model servers cannot be read: {unread}. Enter them again under Team › Models, or name "
             "the secret key of the backup in ONECLAW_SECRET_KEY_FALLBACKS."
         )
+    record(AuditKind.RESTORED, made_at=manifest.made_at, release=manifest.release, command="restore")
     known = set(manifest.violations)
     return found + [text for text in map(str, invariants.check()) if text not in known]
 

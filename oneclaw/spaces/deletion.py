@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.audit import holds
@@ -36,6 +37,8 @@ class SpacePart:
     counts: Callable[[Space], Mapping[str, int]]
     # Removes what must go before the row of the space, inside the transaction of the deletion.
     remove: Callable[[Space], None]
+    # Returns whose contributions the space has, as a condition of User: a legal hold on one of them keeps the space.
+    writers: Callable[[Space], Q]
 
 
 _parts: dict[str, SpacePart] = {}
@@ -71,6 +74,14 @@ def plan(space: Space) -> DeletionPlan:
     return DeletionPlan({code: number for code, number in counts.items() if number})
 
 
+def refuse_if_held(space: Space) -> None:
+    """Raise HeldError when a legal hold keeps `space`, or a person of whom something would go with it."""
+    holds.refuse_if_held(spaces=[space])
+    held = User.objects.filter(pk__in=holds.held_people())
+    if any(held.filter(part.writers(space)).exists() for part in _parts.values()):
+        raise holds.HeldError
+
+
 @transaction.atomic
 def delete(space: Space, by: User | None = None, digest: str | None = None) -> DeletionPlan:
     """Delete the shared space with all that the plan names, and return the plan.
@@ -79,7 +90,7 @@ def delete(space: Space, by: User | None = None, digest: str | None = None) -> D
     that of another plan; HeldError when a legal hold keeps it.
     """
     space = lock(space, by)
-    holds.refuse_if_held(spaces=[space])
+    refuse_if_held(space)
     found = plan(space)
     if digest is not None and digest != found.digest:
         raise ChangedPlanError

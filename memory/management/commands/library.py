@@ -10,14 +10,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from chat.attachments.examine import FileRefusedError
 from memory.library import files, reading
 from memory.models import FileVersion, LibraryFile
+from memory.policy import curation
 from memory.policy.access import may_write
 from memory.tasks import READING_MAX_CHAINS, read_library_file
 from memory.transfer import library
 from memory.transfer.library import FOLDER_MARK
 from memory.transfer.workspace import FolderError
-from oneclaw.audit.record import record
 from oneclaw.management.arguments import person, space_named, space_or_own
-from oneclaw.models import AuditKind, Space, User
+from oneclaw.models import Space, User
 from oneclaw.tasks import only_rows, send
 
 WAIT_SECONDS = 0.2
@@ -77,15 +77,16 @@ class Command(BaseCommand):
 
     def export(self, user: User, space: Space, options: dict[str, Any]) -> list[dict[str, Any]]:
         """Write the files below a folder, and return their paths."""
+        curation.record_command("library export", space, exported="library")
         try:
             written = library.export_folder(options["path"], space)
         except FolderError as error:
             raise CommandError(str(error)) from error
-        record(AuditKind.EXPORTED, actor=user, space=space, of="library")
         return [{"name": path, "state": "written", "reason": ""} for path in written]
 
     def list_files(self, user: User, space: Space, options: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the state of the newest version of each file."""
+        curation.record_command("library list", space)
         found = LibraryFile.objects.visible_to(user).filter(space=space)
         newest = FileVersion.objects.filter(file__in=found).order_by("file__name", "file", "-number")
         return [row_of(version) for version in newest.distinct("file__name", "file").select_related("file")]

@@ -22,7 +22,7 @@ from memory.forgetting import plan as forget_plans
 from memory.lab import golden
 from memory.notes import coverage, flush
 from memory.notes import status as backlog
-from memory.policy import switches
+from memory.policy import curation, switches
 from memory.policy.access import Sources, spaces_to_forget_in
 from memory.search.manager import PASSAGE_SLACK_POINTS, HybridSearchManager
 from memory.search.passage import Passage
@@ -150,7 +150,8 @@ class Command(BaseCommand):
         limits = options["max_results"], options["min_score"]
         slack = PASSAGE_SLACK_POINTS if options["slack"] is None else options["slack"]
         said_by = user if space is None and switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
-        manager = HybridSearchManager([space_or_own(user, space)], Sources(transcripts_of=said_by, asked_by=user))
+        curation.record_command("memory search", space := space_or_own(user, space))
+        manager = HybridSearchManager([space], Sources(transcripts_of=said_by, asked_by=user))
         if queries is not None:
             for asked in read_queries(queries, user):
                 found = manager.search(asked["query"], *limits, asked["today"], slack)
@@ -164,6 +165,7 @@ class Command(BaseCommand):
         be used, or nothing could be imported."""
         if folder is not None:
             import_skills(user, folder, replaces=replace)
+        curation.record_command("memory skills", Space.objects.own_of(user))
         listed = with_states(user, skills_of_person(user))
         rows = [
             {
@@ -216,7 +218,8 @@ class Command(BaseCommand):
 
     def export_folder(self, *, user: User, space: Space | None, folder: Path, json: bool, **_: Any) -> None:
         """Export the documents of the person or the space into a folder."""
-        report = with_folder(workspace.export_folder, folder, space_or_own(user, space))
+        curation.record_command("memory export", space := space_or_own(user, space), exported="memory")
+        report = with_folder(workspace.export_folder, folder, space)
         self.write_result({"written": report.written}, json, lambda _: [f"{len(report.written)} files were written."])
 
     def forget(
@@ -232,6 +235,8 @@ class Command(BaseCommand):
     ) -> None:
         """Forget lines and write the receipt, or with `dry_run` only list what would be removed."""
         space = space_or_own(user, space, spaces_to_forget_in(user))
+        if dry_run:
+            curation.record_command("memory forget --dry-run", space)
         if words is not None:
             lines = lines + forget_plans.lines_with(space, words)
         try:

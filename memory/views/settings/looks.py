@@ -17,7 +17,7 @@ PAGE_LOOKS = 50
 def looks_page(request: SignedInRequest) -> HttpResponse:
     """Show who has opened or changed the person's memories, newest first."""
     page = Paginator(curation.looks_at(request.user), PAGE_LOOKS).get_page(request.GET.get("page"))
-    people = User.objects.in_bulk({look.actor for look in page})
+    people = User.objects.in_bulk({look.actor for look in page if look.actor})
     spaces = Space.objects.in_bulk({look.space for look in page})
     documents = MemoryDocument.objects.visible_to(request.user).in_bulk(
         {look.details["document"] for look in page if "document" in look.details}
@@ -29,6 +29,7 @@ def looks_page(request: SignedInRequest) -> HttpResponse:
             "at": look.at,
             "who": people.get(look.actor),
             "space": spaces.get(look.space),
+            "command": look.details.get("command", ""),
             "path": look.details.get("path", ""),
             "document": documents.get(look.details.get("document", 0)),
             "receipt": receipts.get(look.details.get("forgetting", 0)),

@@ -45,7 +45,7 @@ class Command(BaseCommand):
         """Write the archive into a new file that only its owner may read."""
         user = person(email)
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            size = sum(file.write(piece) for piece in archive.export(user))
+            size = sum(file.write(piece) for piece in archive.export(user, command="account export"))
         return {"file": str(path), "bytes": size}
 
     def take(self, email: str, path: Path) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from oneclaw.audit import chain
 from oneclaw.audit.chain import Newest
-from oneclaw.models import AuditEvent
+from oneclaw.audit.record import record
+from oneclaw.models import AuditEvent, AuditKind
 
 
 class Command(BaseCommand):
@@ -23,7 +24,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["action"] == "export":
-            for event in AuditEvent.objects.filter(pk__gt=options["after"]).order_by("pk").iterator(chunk_size=1000):
+            # Its own event is in the next one.
+            latest = record(AuditKind.EXPORTED, of="audit log", command="audit export").pk
+            events = AuditEvent.objects.filter(pk__gt=options["after"], pk__lt=latest)
+            for event in events.order_by("pk").iterator(chunk_size=1000):
                 self.stdout.write(json.dumps(event.as_json, ensure_ascii=False))
             return
         count = 0

@@ -5,6 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind
 from oneclaw.ops.backup import BackupError, write_backup
 
 
@@ -16,6 +18,8 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, help="the file to write, such as oneclaw.tar; it must not exist")
 
     def handle(self, *, file: Path, **options: Any) -> None:
+        # Before the snapshot of the database, so that the backup has it too, also when it does not get ready.
+        record(AuditKind.EXPORTED, of="backup", command="backup")
         try:
             manifest = write_backup(file.absolute())
         except BackupError as error:

@@ -13,7 +13,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from oneclaw.models import User
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, User
 from oneclaw.people.addresses import EMAIL_MAX_CHARS
 from oneclaw.people.sign_in import claims, inviting, providers, reauthentication, sign_up
 from oneclaw.people.sign_in.saml import sessions
@@ -98,6 +99,7 @@ def invited(address: Any) -> Any:
 
 def refuse(request: HttpRequest, reason: str) -> None:
     """Answer with the page that says why the person was not let in."""
+    record(AuditKind.SIGN_IN_FAILED, by="provider", reason=reason)
     raise ImmediateHttpResponse(refused(request, reason))
 
 
@@ -112,7 +114,9 @@ def confirmed(request: HttpRequest, sociallogin: Any) -> HttpResponse:
     The browser stays signed in as it was, also when another person has answered at the provider.
     """
     if reason := reauthentication.refusal(request, sociallogin):
+        record(AuditKind.SIGN_IN_FAILED, by="provider", reason=reason)
         return reauthentication.refused(request, reason)
+    record(AuditKind.CONFIRMED, by="provider")
     apply_claims(request.user, request, sociallogin)
     return redirect(sociallogin.state.get("next") or "chat")
 

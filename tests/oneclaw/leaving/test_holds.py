@@ -223,6 +223,36 @@ def page_of_a_space(stage: Stage) -> Callable[[], object]:
     return attempt
 
 
+def page_of_a_space_of_two(stage: Stage) -> Callable[[], object]:
+    """A space whose other owner, Ed, deletes it with what Ada wrote in its memory."""
+    stage.line(stage.team)
+
+    def attempt() -> None:
+        digest = deletion.plan(stage.team).digest
+        signed_in(stage.ed).post(f"/spaces/{stage.team.pk}/delete", {"digest": digest})
+
+    return attempt
+
+
+def command_about_a_space(stage: Stage) -> Callable[[], object]:
+    library.add(stage.team, stage.ada, f"{WORD}.txt", b"Tea")
+    return lambda: call_command("space", "delete", str(stage.team.pk))
+
+
+def removal_of_an_account_with_its_space(stage: Stage) -> Callable[[], object]:
+    """Ed, its only owner, leaves and lets the space go, in which Ada wrote."""
+    stage.line(stage.team)
+    stage.team.members.filter(user=stage.ada).update(role=SpaceMember.Role.EDITOR)
+    Space.objects.filter(pk=stage.team.pk).update(owner=stage.ed)
+
+    def attempt() -> None:
+        signed_in(stage.ed).post("/settings/delete/", {f"space-{stage.team.pk}": "delete"})
+        for job in Offboarding.objects.values_list("pk", flat=True):
+            offboard.run(job)
+
+    return attempt
+
+
 def page_of_a_prompt(stage: Stage) -> Callable[[], object]:
     prompt = saved_prompts.save(stage.ada, "weekly", WORD)
     return lambda: stage.client.post(f"/prompts/{prompt.pk}/delete")
@@ -292,6 +322,7 @@ Way = Callable[[Stage], Callable[[], object]]
 OF_PERSON: list[Way] = [
     page_of_forgetting, command_of_forgetting, retention_by_age, deletion_of_a_conversation, end_of_a_temporary_one,
     conversation_of_another_person, forgetting_by_another_owner, card_of_a_secret, page_of_a_library, page_of_a_prompt,
+    page_of_a_space_of_two, command_about_a_space, removal_of_an_account_with_its_space,
     page_of_an_agent, page_of_a_task, button_of_an_unsent_file, page_of_the_account, command_of_offboarding,
 ]  # fmt: skip
 OF_SPACE: list[Way] = [page_of_a_space, way_out_of_a_held_space]
