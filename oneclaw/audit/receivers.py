@@ -37,7 +37,7 @@ def on_failed_sign_in(sender: object, credentials: dict[str, Any], **kwargs: Any
 
 @receiver(authentication_step_completed)
 def on_confirmation(sender: object, user: User, method: str, reauthenticated: bool = False, **kwargs: Any) -> None:
-    """Record that somebody who is signed in has proved again who they are; steps of a sign-in are part of that."""
+    """Record that a signed-in person has proved again who they are; steps of a sign-in are part of that."""
     if reauthenticated:
         record(AuditKind.CONFIRMED, actor=user, by=method)
 

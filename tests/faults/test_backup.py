@@ -53,6 +53,9 @@ def test_a_backup_made_while_people_write_is_restored_in_another_place(site: Sit
         with other.database() as connection:
             texts = connection.execute("SELECT text FROM chat_message WHERE session_id = %s", [kept]).fetchall()
             assert (f"Remember: {fact}",) in texts
+            # The backup has its own event, and the restore is the newest one.
+            told = "SELECT kind, details->>'command' FROM oneclaw_auditevent WHERE kind IN ('export', 'restore')"
+            assert set(connection.execute(told).fetchall()) == {("export", "backup"), ("restore", "restore")}
             # What was answered when the snapshot was taken ends like any answer of a process that has gone.
             running = "SELECT count(*) FROM chat_turn WHERE status = 'running'"
             until(lambda: connection.execute(running).fetchone() == (0,), 60, "interrupted answers have ended")

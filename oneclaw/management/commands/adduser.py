@@ -2,8 +2,10 @@
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
-from oneclaw.models import User
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, User
 from oneclaw.people.addresses import check_email
 from oneclaw.people.invitations import invitation_link
 from oneclaw.people.roles import set_role
@@ -19,6 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--staff", action="store_true", help="the same as --role owner")
         parser.add_argument("--new-link", action="store_true", help="for a person who has an account: a new link")
 
+    @transaction.atomic
     def handle(self, *, email: str, role: str, staff: bool, new_link: bool, **options: object) -> None:
         email = email.strip().lower()
         if staff:
@@ -38,6 +41,7 @@ class Command(BaseCommand):
             set_role(user, role)
             user.set_unusable_password()
             user.save()
+            record(AuditKind.PERSON_MADE, person=user, role=role, command="adduser")
         elif not new_link:
             raise CommandError(f"{email} has an account already; --new-link gives them a new link.")
         elif role:
@@ -45,4 +49,5 @@ class Command(BaseCommand):
         else:
             user.set_unusable_password()
             user.save(update_fields=["password"])
+            record(AuditKind.RESET_LINK_MADE, person=user, command="adduser --new-link")
         self.stdout.write(invitation_link(user))
