@@ -156,9 +156,11 @@ def own_stage(settings, tmp_path, monkeypatch) -> None:
     settings.STATIC_ROOT.mkdir()
     # Nobody has changed a setting, so that no statement reads them at a random moment.
     monkeypatch.setattr("oneclaw.runtime_settings._known", (float("inf"), {}))
-    from oneclaw.llm.upstreams import access, servers
+    from oneclaw.llm.upstreams import access, failing, servers
 
     monkeypatch.setattr(access, "_known", access.Rules(float("inf")))
+    # What failed in another test has not failed in this one.
+    monkeypatch.setattr(failing, "_failing", {})
     monkeypatch.setattr(servers, "_known", servers.ServersRead(float("inf")))
     # A test does in a second what a person does in minutes.
     settings.MESSAGES_PER_MINUTE = settings.UPLOADS_PER_MINUTE = 0
