@@ -102,6 +102,13 @@ def callers():
             if isinstance(node, ast.ImportFrom)
             for alias in node.names
         }
+        names |= {
+            alias.asname: alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import)
+            for alias in node.names
+            if alias.asname
+        }
         names |= {node.name: f"{module}.{node.name}" for node in tree.body if isinstance(node, ast.FunctionDef)}
         yield from calls_in(tree, module, names)
 
