@@ -102,11 +102,8 @@ async def _read_again(changed: asyncio.Event, then: Callable[[], None]) -> None:
             changed.set()
             await asyncio.sleep(KNOWN_SECONDS)
         else:
-            try:
-                then()
-            except Exception:
-                # The rows must be followed even so.
-                logger.exception("What changed settings begin could not be begun.")
+            # An error of it is logged by the event loop, and does not end this one.
+            asyncio.get_running_loop().call_soon(then)
 
 
 def forget() -> None:
