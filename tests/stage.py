@@ -312,7 +312,7 @@ def start_postgres(found: House, port: int) -> Running:
     listening = ["-c", "listen_addresses=127.0.0.1", "-p", str(port), "-k", str(server.layout.sockets)]
     command = [server.binaries / "postgres", "-D", server.layout.data, *listening]
     log = found.folder / "postgres.log"
-    running = Running(command, dict(guardian.environment()), log, **server.layout.as_owner())
+    running = Running(command, dict(guardian.environment(found.environment)), log, **server.layout.as_owner())
     found.running["postgres"] = running
     until(lambda: can_connect(port), 60, "PostgreSQL listens")
     return running
