@@ -12,13 +12,13 @@ from memory.models import MemoryDocument
 from oneclaw import llm, tasks
 from oneclaw.demo import model as demo
 from oneclaw.demo.results import passages_of
-from oneclaw.demo.scripted import ScriptedModel
-from oneclaw.demo.strict.api import StrictApi
-from oneclaw.demo.strict.models import MODELS
 from oneclaw.llm import descriptions, facts
 from oneclaw.llm.descriptions import begin
 from oneclaw.models import ModelFacts
 from oneclaw.threads import in_database
+from tests.scripted import ScriptedModel
+from tests.strict_api.api import StrictApi
+from tests.strict_api.models import MODELS
 from tests.talk import MODEL, Talk
 
 pytestmark = pytest.mark.django_db(transaction=True)
