@@ -314,8 +314,17 @@ def start_postgres(found: House, port: int) -> Running:
     log = found.folder / "postgres.log"
     running = Running(command, dict(guardian.environment(found.environment)), log, **server.layout.as_owner())
     found.running["postgres"] = running
-    until(lambda: can_connect(port), 60, "PostgreSQL listens")
+    # It listens before it lets anybody in.
+    until(lambda: _lets_in(found.environment["DATABASE_URL"]), 60, "PostgreSQL lets somebody in")
     return running
+
+
+def _lets_in(address: str) -> bool:
+    try:
+        psycopg.connect(address, connect_timeout=5).close()
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 def start_redis(found: House, port: int) -> Running:

@@ -18,7 +18,7 @@ from tests.acceptance.lived_in.model import LifeModel
 from tests.acceptance.lived_in.truths import Ending
 
 IS_LONG = os.environ.get("TEST_LIFE") == "long"
-pytestmark = [pytest.mark.acceptance, pytest.mark.soak, pytest.mark.timeout(1800 if IS_LONG else 300)]
+pytestmark = [pytest.mark.acceptance, pytest.mark.soak, pytest.mark.timeout(3600 if IS_LONG else 900)]
 # The evening at which everything is looked at, and when the accounts are made.
 LAST = Moment(21, "18:00") if IS_LONG else Moment(12, "18:00")
 FIRST_LINK = re.compile(r"Make the first account: (\S+)")

@@ -21,6 +21,8 @@ from tests.stage import House, embedded, embedded_again, open_folder, team
 
 # Beat looks every five seconds what is due, and it may be busy.
 SETTLE_SECONDS = 120
+# Many processes that start at once on a busy machine take their time.
+READY_SECONDS = 300
 # How long nothing may be left to do before it counts as settled.
 QUIET_SECONDS = 0.6
 PRODUCT_ERROR = re.compile(r"^\S+ \S+ (ERROR|CRITICAL) |^Traceback \(most recent call last\)")
@@ -34,7 +36,7 @@ class Household:
 
     def __init__(self, house: House, clock: MovedClock) -> None:
         self.house, self.clock = house, clock
-        house.wait_until_ready()
+        house.wait_until_ready(READY_SECONDS)
         self.commands = Commands(house)
 
     def run(self, *arguments: str) -> str:
@@ -44,7 +46,7 @@ class Household:
     def pass_to(self, moment: dt.datetime) -> None:
         """Let the time until `moment` pass, and beat and workers notice it."""
         self.clock.move_to(moment)
-        self.house.wait_until_ready()
+        self.house.wait_until_ready(READY_SECONDS)
 
     def settle(self) -> None:
         """Wait until nothing is left to do for memory."""
@@ -102,7 +104,7 @@ class Alone(Household):
         self.commands.end()
         self.house["serve"].stop()
         self.house["serve"].start()
-        self.house.wait_until_ready()
+        self.house.wait_until_ready(READY_SECONDS)
         self.commands = Commands(self.house)
 
 
@@ -114,7 +116,7 @@ class Together(Household):
         for name in ("worker", "worker2", "beat", "web1", "web2"):
             self.house[name].stop()
             self.house[name].start()
-            self.house.wait_until_ready()
+            self.house.wait_until_ready(READY_SECONDS)
 
 
 @contextlib.contextmanager

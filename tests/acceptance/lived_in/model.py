@@ -12,9 +12,9 @@ from typing import Any
 from oneclaw.demo.replies import Reply, answer, tool_use
 from tests.acceptance.lived_in.clock import MovedClock
 from tests.acceptance.lived_in.life import Life, Talk
-from oneclaw.demo.scripted import ScriptedModel
-from oneclaw.demo.strict.api import StrictApi
-from oneclaw.demo.strict.cache import Clock
+from tests.scripted import ScriptedModel
+from tests.strict_api.api import StrictApi
+from tests.strict_api.cache import Clock
 
 HEADINGS = (
     *("Wanted", "Agreed", "Facts, names, numbers, dates", "Done", "Open", "Standing wishes", "Files and tools"),
