@@ -182,7 +182,7 @@ class House:
 
     def _run(self, *arguments: str) -> str:
         command = [sys.executable, *arguments]
-        return subprocess.check_output(command, env=self.environment, cwd=self.code, text=True, timeout=120)
+        return subprocess.check_output(command, env=self.environment, cwd=self.code, text=True, timeout=400)
 
     def end(self) -> None:
         """End what still runs, in the opposite order, and wait for the embedded PostgreSQL."""

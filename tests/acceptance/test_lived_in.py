@@ -6,7 +6,6 @@ CI lives a shortened life, of two people in two weeks. `./oneclaw.sh week` lives
 import datetime as dt
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,8 +41,8 @@ def begin(monday: dt.date) -> dt.datetime:
 
 
 @pytest.fixture
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    yield tmp_path_factory.mktemp("life")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("life")
 
 
 def test_weeks_with_nothing_set(life: Life, begin: dt.datetime, monday: dt.date, kept: Path):

@@ -81,6 +81,7 @@ class Team:
 
     def live_through(self, moment: Moment) -> None:
         """Let the time pass, come back, act and talk."""
+        print(f"Day {moment.day}, {moment.time}", flush=True)
         if moment.time == "09:00":
             self._evening()
         self.household.pass_to(moment.after(self.monday))

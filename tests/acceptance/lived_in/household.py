@@ -113,9 +113,10 @@ class Together(Household):
 
     def release(self) -> None:
         """Replace the workers, beat, and one web after the other, as docs/deploy.md has it."""
-        for name in ("worker", "worker2", "beat", "web1", "web2"):
-            self.house[name].stop()
-            self.house[name].start()
+        for names in (("worker", "worker2", "beat"), ("web1",), ("web2",)):
+            for name in names:
+                self.house[name].stop()
+                self.house[name].start()
             self.house.wait_until_ready(READY_SECONDS)
 
 

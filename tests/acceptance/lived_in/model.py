@@ -1,4 +1,4 @@
-"""A real model as it would be in this life: it says, saves, titles and notes what life.py has, behind the strict server.
+"""A model as it would be in this life: it says, saves, titles and notes what life.py has, behind the strict server.
 
 What it answers to a question comes from what the product found: it searches, and says the line that fits best.
 """

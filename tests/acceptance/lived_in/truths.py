@@ -1,4 +1,4 @@
-"""What must be true at the end of a life, seen from outside: by pages, files and commands. Each returns what is wrong."""
+"""What must be true at the end of a life, seen from outside by pages, files and commands. Each yields what is wrong."""
 
 import collections
 import csv
@@ -22,10 +22,16 @@ RECENT_MAX_COUNT = 30
 KIND_MAX_PAGES = 4
 LINK = re.compile(r'(?:href|hx-get)="(/[^"#]*)')
 # What is no page of the product, or ends the sign-in.
-NOT_OPENED = re.compile(r"^/(static|accounts/(logout|login)|s/|api/)|\.zip|/export\.(md|json)|^/admin/.*(delete|password)")
+NOT_OPENED = re.compile(
+    r"^/(static|accounts/(logout|login)|s/|api/)|\.zip|/export\.(md|json)|^/admin/.*(delete|password)"
+)
 NUMBER = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+")
 ERROR_PAGE = re.compile(r"Internal Server Error|Something went wrong|Traceback \(most recent")
-SECTION = re.compile(r"^## \d{4}-\d\d-\d\d \d\d:\d\d \[(?P<title>[^\]]*)\]\(/c/(?P<id>[0-9a-f-]+)\)\n+(?P<text>[^\n]*)", re.M)
+SECTION = re.compile(
+    r"^## \d{4}-\d\d-\d\d \d\d:\d\d \[(?P<title>[^\]]*)\]\(/c/(?P<id>[0-9a-f-]+)\)\n+(?P<text>[^\n]*)", re.MULTILINE
+)
+    r"^## \d{4}-\d\d-\d\d \d\d:\d\d \[(?P<title>[^\]]*)\]\(/c/(?P<id>[0-9a-f-]+)\)\n+(?P<text>[^\n]*)", re.M
+)
 
 
 class Ending:
