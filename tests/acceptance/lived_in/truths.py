@@ -30,8 +30,6 @@ ERROR_PAGE = re.compile(r"Internal Server Error|Something went wrong|Traceback \
 SECTION = re.compile(
     r"^## \d{4}-\d\d-\d\d \d\d:\d\d \[(?P<title>[^\]]*)\]\(/c/(?P<id>[0-9a-f-]+)\)\n+(?P<text>[^\n]*)", re.MULTILINE
 )
-    r"^## \d{4}-\d\d-\d\d \d\d:\d\d \[(?P<title>[^\]]*)\]\(/c/(?P<id>[0-9a-f-]+)\)\n+(?P<text>[^\n]*)", re.M
-)
 
 
 class Ending:
@@ -55,7 +53,7 @@ class Ending:
             self.pages_open,
             self.nothing_went_wrong,
         ]
-        return [f"{look.__name__}: {problem}" for look in looks for problem in look()]
+        return [f"{look.__name__}: {problem}" for look in looks for problem in complete(look)]
 
     # -- Memory ----------------------------------------------------------------------------------
 
@@ -187,7 +185,16 @@ class Ending:
     def _messages(self, who: str, session: str) -> list[str]:
         """Return the texts of a conversation; of somebody who has left, of what was kept before."""
         page = done(self.team.people[who].get(f"/c/{session}/export.json"))
-        return [message["text"] for message in json.loads(page.text)["messages"]]
+        messages = json.loads(page.text)["messages"]
+        return [" ".join(block.get("text", "") for block in message["content"]) for message in messages]
+
+
+def complete(look: Callable[[], Iterator[str]]) -> Iterator[str]:
+    """Yield what a look finds; one that cannot be finished is a problem too, and keeps no other from being made."""
+    try:
+        yield from look()
+    except (AssertionError, LookupError, ValueError) as error:
+        yield f"it could not be finished: {error!r}"
 
 
 def opened(person: Person) -> Iterator[tuple[str, int, str]]:
