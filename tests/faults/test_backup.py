@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from oneclaw.demo.replies import answer, text, tool_use
 from oneclaw.ops.backup import write_key
 from tests.faults.site import ADA, LONG, Site
+from tests.scripted import answer, text, tool_use
 from tests.stage import ROOT, House, free_port, house, until
 
 pytestmark = pytest.mark.faults
