@@ -60,7 +60,7 @@ class OwnReceiverError(OffboardingError):
     wording = _("You cannot be the receiver yourself. Name another person, or ask an owner of OneClaw.")
 
 
-class PlanChangedError(OffboardingError):
+class LeavingPlanChangedError(OffboardingError):
     """What would go is not what was shown."""
 
     wording = _("What goes with this person has changed since the page was shown. Read it again.")
@@ -84,8 +84,8 @@ class LeavingPlan:
     def digest(self) -> str:
         """Return the SHA-256 of the plan: a yes to it is a yes to nothing else."""
         spaces = sorted(space.pk for space in self.spaces)
-        told = json.dumps([dict(self.counts), dict(self.hashes), spaces], sort_keys=True)
-        return hashlib.sha256(told.encode()).hexdigest()
+        contents = json.dumps([dict(self.counts), dict(self.hashes), spaces], sort_keys=True)
+        return hashlib.sha256(contents.encode()).hexdigest()
 
     @property
     def reasons(self) -> list[Reason]:
@@ -140,7 +140,7 @@ def begin(
         raise NoReceiverError(names=", ".join(names.of_all(open_spaces)))
     found = plan(person)
     if digest is not None and digest != found.digest:
-        raise PlanChangedError
+        raise LeavingPlanChangedError
     try:
         with transaction.atomic():
             job = Offboarding.objects.create(
