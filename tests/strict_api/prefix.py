@@ -32,7 +32,7 @@ class Prefix:
     # The hash of all blocks of the messages but thinking, and the hash of the last thinking that was kept.
     messages: str = START
     thinking: str = ""
-    # The same of the messages before the newest run of the assistant's, and of the blocks of that run in canonical form.
+    # The same of the messages before the newest run of the assistant's, and of that run in canonical form.
     before_answer: str = START
     answer: str = START
     role: str = ""
@@ -131,7 +131,10 @@ def _changed(claims: Mapping[str, Any], prefix: Prefix) -> str:
         return "`tools`"
     if claims["s"] != prefix.system:
         return "`system`"
-    if (claims["d"], claims["a"]) != (prefix.before_answer, prefix.answer) or claims.get("b", "") not in ("", *prefix.compactions):
+    if (claims["d"], claims["a"]) != (prefix.before_answer, prefix.answer) or claims.get("b", "") not in (
+        "",
+        *prefix.compactions,
+    ):
         return "an earlier message"
     # Thinking before it may be missing from the start of the conversation, but not from the middle.
     if prefix.thinking and claims["p"] != prefix.thinking:

@@ -30,7 +30,8 @@ def elements(text: str, start: int) -> Iterator[tuple[int, int]]:
 
 
 def blocks_at(text: str, start: int) -> list[bytes]:
-    """Return the bytes of each block of the content at `start`. A string is short for one block of text, its type first."""
+    """Return the bytes of each block of the content at `start`. A string is short for one block of text with its type
+    first."""
     if text[start] == "[":
         return [bare(text, *span).encode(errors="surrogatepass") for span in elements(text, start)]
     end = _DECODER.raw_decode(text, start)[1]
@@ -45,7 +46,9 @@ def bare(text: str, start: int, end: int) -> str:
     for key, begin, stop in members(text, start):
         value = text[begin:stop]
         if key == "content" and value.startswith("["):
-            inside = (bare(text, *span) if text[span[0]] == "{" else text[slice(*span)] for span in elements(text, begin))
+            inside = (
+                bare(text, *span) if text[span[0]] == "{" else text[slice(*span)] for span in elements(text, begin)
+            )
             value = f"[{','.join(inside)}]"
         if key != MARK:
             kept.append(f"{json.dumps(key)}:{value}")
