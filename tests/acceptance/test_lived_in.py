@@ -67,4 +67,5 @@ def lived_through(household: Household, life: Life, monday: dt.date, kept: Path,
     household.pass_to(LAST.after(monday))
     household.settle()
     problems = Ending(household, team, model).problems()
+    print(*problems, sep="\n", flush=True)
     assert not problems, "\n".join(problems)

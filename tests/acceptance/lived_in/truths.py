@@ -19,7 +19,7 @@ from tests.acceptance.lived_in.person import Person
 # How many conversations the list of the newest ones keeps.
 RECENT_MAX_COUNT = 30
 # Pages of one kind that are opened, such as conversations or days.
-KIND_MAX_PAGES = 4
+KIND_MAX_PAGES = 2
 LINK = re.compile(r'(?:href|hx-get)="(/[^"#]*)')
 # What is no page of the product, or ends the sign-in.
 NOT_OPENED = re.compile(
