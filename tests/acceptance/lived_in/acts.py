@@ -8,14 +8,16 @@ import re
 import threading
 import uuid
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from tests.acceptance.lived_in.household import Household
 from tests.acceptance.lived_in.life import FILE, PEOPLE, STAYING, Act, Life, Moment, Talk
 from tests.acceptance.lived_in.person import Page, Person
+from tests.faults.commands import CommandFailedError
 from tests.imports import CHATGPT, CLAUDE
 
 # What a line of MEMORY.md and of an old log said before the person came here.
@@ -31,6 +33,7 @@ class Told:
     talk: Talk
     session: str
     day: dt.date
+    answer: str
 
 
 @dataclass
@@ -40,9 +43,10 @@ class Diary:
     told: list[Told] = field(default_factory=list)
     # Memory of people as a folder, before they left.
     left: dict[str, Path] = field(default_factory=dict)
+    # What somebody could not do.
+    failed: list[str] = field(default_factory=list)
     space: str = ""
     shared_session: str = ""
-    schedule_path: str = ""
 
     def of(self, who: str) -> list[Told]:
         """Return what a person has told, in order."""
@@ -102,13 +106,20 @@ class Team:
                 person.leave()
 
     def _act(self, act: Act) -> None:
-        getattr(self, act.does)(self.people[act.who])
+        self._try(f"{act.who} {act.does}", lambda: getattr(self, act.does)(self.people[act.who]))
 
     def _sit(self, name: str, talks: Iterable[Talk]) -> None:
         person = self.people[name]
-        person.come_back()
+        self._try(f"{name} comes back", person.come_back)
         for talk in talks:
-            self._talk(person, talk)
+            self._try(f"{name} says “{talk.words}”", partial(self._talk, person, talk))
+
+    def _try(self, what: str, do: Callable[[], None]) -> None:
+        """Do something; what fails is noted, and life goes on."""
+        try:
+            do()
+        except (AssertionError, LookupError, OSError, ValueError, StopIteration, CommandFailedError) as error:
+            self.diary.failed.append(f"{what}: {error!r}")
 
     def _talk(self, person: Person, talk: Talk) -> None:
         session = self._sessions[talk.subject] if talk.goes_on else str(uuid.uuid4())
@@ -119,8 +130,10 @@ class Team:
             files = {"files": [json.loads(added.text)["id"]]}
         day = person.day(self.household.clock.now())
         person.say(session, talk.text, **files)
+        messages = json.loads(done(person.get(f"/c/{session}/export.json")).text)["messages"]
+        answer = " ".join(block.get("text", "") for block in messages[-1]["content"])
         with self._writing:
-            self.diary.told.append(Told(talk, session, day))
+            self.diary.told.append(Told(talk, session, day, answer))
 
     # -- Other acts ------------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 import collections
 import csv
 import io
-import json
 import re
 import urllib.parse
 from collections.abc import Callable, Iterator
@@ -43,17 +42,24 @@ class Ending:
     def problems(self) -> list[str]:
         """Return everything that is not as it must be."""
         looks: list[Callable[[], Iterator[str]]] = [
+            self.everything_was_possible,
             self.facts_are_in_memory,
             self.facts_are_recalled,
             self.conversations_are_noted,
             self.conversations_are_listed,
             self.conversations_are_whole,
             self.nothing_of_others_came_in,
+            self.schedules_were_kept,
+            self.leavers_are_gone,
             self.numbers_add_up,
             self.pages_open,
             self.nothing_went_wrong,
         ]
         return [f"{look.__name__}: {problem}" for look in looks for problem in complete(look)]
+
+    def everything_was_possible(self) -> Iterator[str]:
+        """Everybody could do what they wanted to do."""
+        yield from self.diary.failed
 
     # -- Memory ----------------------------------------------------------------------------------
 
@@ -74,10 +80,8 @@ class Ending:
     def facts_are_recalled(self) -> Iterator[str]:
         """Every fact was said again when it was asked for, more than a week later."""
         for told in self.diary.told:
-            if told.talk.is_question:
-                answer = self._messages(told.talk.who, told.session)[-1]
-                if told.talk.fact.lower() not in answer.lower():
-                    yield f"{told.talk.who} asked “{told.talk.words}”, and heard “{answer}”"
+            if told.talk.is_question and told.talk.fact.lower() not in told.answer.lower():
+                yield f"{told.talk.who} asked “{told.talk.words}”, and heard “{told.answer}”"
 
     def conversations_are_noted(self) -> Iterator[str]:
         """Every conversation has its note in the log of its day."""
@@ -147,6 +151,30 @@ class Ending:
             if self.model and f"<title>{talks[0].title}" not in page.text:
                 yield f"{who} sees another title than “{talks[0].title}”: {title_of(page.text)}"
 
+    def schedules_were_kept(self) -> Iterator[str]:
+        """What was scheduled was told once on each working day."""
+        for act in self.team.life.acts:
+            if act.does == "schedules_a_task":
+                person = self.team.people[act.who]
+                links = {path for path in LINK.findall(person.get("/conversations").text) if path.startswith("/c/")}
+                told = [page for page in map(person.get, sorted(links)) if title_of(page.text).startswith("Heartbeat")]
+                count = sum(page.text.count('data-role="assistant"') for page in told)
+                moments = self.team.life.moments
+                days = {moment.day for moment in moments if moment.day > act.at.day and moment.time == "09:00"}
+                if count != len(days):
+                    yield f"{act.who} was told {count} times on {len(days)} days"
+
+    def leavers_are_gone(self) -> Iterator[str]:
+        """Who was removed cannot come in any more, and their own conversations are nobody's."""
+        for name in self.diary.left:
+            page = self.team.people[name].get("/")
+            if not page.path.startswith("/accounts/login"):
+                yield f"{name} still opens {page.path}"
+            session = self.diary.of(name)[0].session
+            for other in self.team.present:
+                if other.get(f"/c/{session}").status != 404:
+                    yield f"{other.name} opens a conversation of {name}"
+
     def numbers_add_up(self) -> Iterator[str]:
         """What the team's usage says is what the model's server has billed, and the people's own add up to it."""
         owner = next(iter(self.team.people.values()))
@@ -181,12 +209,6 @@ class Ending:
         yield from self.household.violations()
         if self.model:
             yield from (f"refused: {each}" for each in self.model.api.refused)
-
-    def _messages(self, who: str, session: str) -> list[str]:
-        """Return the texts of a conversation; of somebody who has left, of what was kept before."""
-        page = done(self.team.people[who].get(f"/c/{session}/export.json"))
-        messages = json.loads(page.text)["messages"]
-        return [" ".join(block.get("text", "") for block in message["content"]) for message in messages]
 
 
 def complete(look: Callable[[], Iterator[str]]) -> Iterator[str]:
