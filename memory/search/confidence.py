@@ -27,7 +27,7 @@ BELOW_BEST_MAX_POINTS, LEAD_MAX_POINTS = 12.0, 6.0
 # words or the meaning of the question, and of any other note.
 TALK_MIN_SHARE_OF_BEST, RELATED_MIN_SHARE_OF_BEST, OTHERS_MIN_SHARE_OF_BEST = 0.005, 0.1, 0.8
 # A note has words of the question if it has this share of it, weighted by rarity.
-RELATED_MIN_SHARE = 0.15
+RELATED_MIN_SHARE = 0.25
 # Rarity is computed as if there were at least this many windows. Among one or two lines every word is common, and a
 # word that is found would weigh less than one that is not.
 RARITY_MIN_WINDOWS = 200
