@@ -15,6 +15,7 @@ import fcntl
 import functools
 import os
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,8 @@ SOCKET_PATH_MAX_BYTES = 103
 ACCOUNTS = ("oneclaw", "postgres", "nobody")
 # Where the server's data is when that account cannot reach root's data folder.
 OPEN_FOLDER = Path("/var/lib/oneclaw")
+# initdb calls the other programs by a shell, with their paths in double quotes.
+UNQUOTABLE = re.compile(r"[\"\\$`\n]")
 # How long a server may take to stop before the next stronger signal.
 STOP_SECONDS = 30.0
 # A server that fails this often without running for STABLE_SECONDS is not started again.
@@ -81,6 +85,14 @@ class ServerLayout:
         if len(os.fsencode(sockets / SOCKET)) > SOCKET_PATH_MAX_BYTES or "," in str(sockets):
             sockets = Path(tempfile.gettempdir()) / f"oneclaw-{self.data.parent.stat().st_ino:x}-{os.geteuid()}"
         self.sockets = sockets
+
+    @property
+    def copies(self) -> Path:
+        """Return the folder for copies of the programs: beside the data, unless its name cannot be in a command."""
+        beside = self.data.parent
+        if not UNQUOTABLE.search(str(beside)):
+            return beside
+        return OPEN_FOLDER / f"programs-of-{zlib.crc32(os.fsencode(beside)):x}"
 
     @property
     def uid(self) -> int:
@@ -191,8 +203,11 @@ class Guardian:
         """Return the folder of a copy of PostgreSQL's programs and libraries that the server's account can read."""
         install = self.binaries.parent
         package = install.parent
-        copy = self.layout.data.parent / f"programs-{install.stat().st_mtime_ns:x}"
+        # Another package, or another version of it, is another copy.
+        copied = zlib.crc32(f"{install} {install.stat().st_mtime_ns}".encode())
+        copy = self.layout.copies / f"programs-{copied:x}"
         if not copy.exists():
+            copy.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
             for old in copy.parent.glob("programs-*"):
                 shutil.rmtree(old, ignore_errors=True)
             draft = copy.with_suffix(".draft")
