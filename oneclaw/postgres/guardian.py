@@ -213,6 +213,10 @@ class Guardian:
             draft = copy.with_suffix(".draft")
             unneeded = shutil.ignore_patterns("include", "pkgconfig", "*.a")
             shutil.copytree(install, draft / package.name / install.name, symlinks=True, ignore=unneeded)
+            # initdb needs them, and finds them beside the package.
+            libraries = package.with_suffix(".libs")
+            if libraries.exists():
+                shutil.copytree(libraries, draft / libraries.name)
             draft.chmod(0o755)
             draft.rename(copy)
         return copy / package.name / install.name / "bin"

@@ -196,7 +196,10 @@ def closed_programs(folder, monkeypatch):
     closed = folder / "wheel"
     if not closed.exists():
         closed.mkdir(mode=0o700)
-        shutil.copytree(install, closed / install.parent.name / install.name, ignore=shutil.ignore_patterns("include"))
+        # By this name the programs find their libraries.
+        package = closed / install.parent.name
+        shutil.copytree(install, package / install.name, ignore=shutil.ignore_patterns("include"))
+        shutil.copytree(install.parent.with_suffix(".libs"), package.with_suffix(".libs"))
     monkeypatch.setattr(embedded, "programs", lambda: closed / install.parent.name / install.name / "bin")
 
 
