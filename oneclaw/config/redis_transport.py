@@ -11,7 +11,7 @@ from kombu.transport import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 
-class Channel(redis.Channel):
+class RedisChannel(redis.Channel):
     """A channel that knows when it has no connection any more."""
 
     def _connparams(self, asynchronous: bool = False) -> Any:
@@ -21,7 +21,7 @@ class Channel(redis.Channel):
         return super()._connparams(asynchronous=asynchronous)
 
 
-class Transport(redis.Transport):
+class RedisTransport(redis.Transport):
     """The transport with that channel."""
 
-    Channel = Channel
+    Channel = RedisChannel

@@ -88,11 +88,11 @@ class ServerLayout:
 
     @property
     def copies(self) -> Path:
-        """Return the folder for copies of the programs: beside the data, unless its name cannot be in a command."""
-        beside = self.data.parent
-        if not UNQUOTABLE.search(str(beside)):
-            return beside
-        return OPEN_FOLDER / f"programs-of-{zlib.crc32(os.fsencode(beside)):x}"
+        """Return the folder for copies of the programs: that of the data, unless its name cannot be in a command."""
+        folder = self.data.parent
+        if not UNQUOTABLE.search(str(folder)):
+            return folder
+        return OPEN_FOLDER / f"programs-of-{zlib.crc32(os.fsencode(folder)):x}"
 
     @property
     def uid(self) -> int:
@@ -213,7 +213,7 @@ class Guardian:
             draft = copy.with_suffix(".draft")
             unneeded = shutil.ignore_patterns("include", "pkgconfig", "*.a")
             shutil.copytree(install, draft / package.name / install.name, symlinks=True, ignore=unneeded)
-            # initdb needs them, and finds them beside the package.
+            # initdb needs them, and finds them next to the package.
             libraries = package.with_suffix(".libs")
             if libraries.exists():
                 shutil.copytree(libraries, draft / libraries.name)
