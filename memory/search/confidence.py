@@ -34,7 +34,7 @@ RARITY_MIN_WINDOWS = 200
 # A chunk fits a question if it has at least this share of it, and of what the best chunk has.
 FITTING_MIN_SHARE, FITTING_SHARE_OF_BEST = 0.5, 0.8
 # How many rare words of a long message, found in one chunk, are all that it asks for; and the words of a question that
-# has nothing beside. Of twice as many, one is in some chunk by chance.
+# has nothing else. Of twice as many, one is in some chunk by chance.
 QUESTION_WORDS, FOCUSED_MAX_WORDS = 4, 5
 
 
@@ -106,9 +106,9 @@ def probability(evidence: Evidence, rank: PassageRank) -> float:
 
 
 def passage_floor(best: float, *, is_talk: bool, is_related: bool) -> float:
-    """Return the least probability of a passage beside one whose probability is `best`.
+    """Return the least probability of a passage, if that of the best one is `best`.
 
-    A line of talk says little without those around it, which may answer with other words. A note stands alone: it has
+    A line of talk says little without those around it, which may answer with other words. A note is read alone: it has
     words or the meaning of the question (`is_related`), or is hardly less likely than the best one.
     """
     if is_talk:

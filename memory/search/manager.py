@@ -366,7 +366,9 @@ def scored(
             )
         ):
             continue
-        found.append((run if run.is_filled or talk[run.best] or min_score == 0 else trimmed(run, related), lowest))
+        found.append(
+            (run if run.is_filled or talk[run.best] or min_score == 0 else trimmed(run, related, total), lowest)
+        )
     return found
 
 
@@ -376,10 +378,12 @@ def related_chunks(scores: Scores, near: float) -> NDArray[np.bool_]:
     return has_words if scores.vector is None else has_words | (np.nan_to_num(scores.vector) >= near)
 
 
-def trimmed(run: Run, related: NDArray[np.bool_]) -> Run:
-    """Return `run` without lines at its ends that are not related to the question; its best line stays."""
-    held = [at for at in range(run.first, run.last + 1) if related[at] or at == run.best]
-    return replace(run, first=held[0], last=held[-1])
+def trimmed(run: Run, related: NDArray[np.bool_], total: NDArray[np.float64]) -> Run:
+    """Return `run` without lines at its ends that are not related to the question; only its best line if none is."""
+    held = [at for at in range(run.first, run.last + 1) if related[at]]
+    if not held:
+        return replace(run, first=run.best, last=run.best)
+    return replace(run, first=held[0], last=held[-1], best=max(held, key=lambda at: total[at]))
 
 
 def is_large(found: SearchData) -> bool:

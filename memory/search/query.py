@@ -27,7 +27,7 @@ ENGLISH = ("english",)
 # text without spaces; hiragana are mostly grammar.
 NAME_SUBSTANCE, NOUN_SUBSTANCE, PAIR_SUBSTANCE, KANA_SUBSTANCE = 1.5, 1.3, 0.5, 0.1
 HIRAGANA = re.compile("[\u3040-\u309f]+")
-# Longer questions are messages with much beside the question.
+# Longer questions are messages that say more than the question.
 SHORT_QUESTION_MAX_WORDS = 16
 # Further words of a question are ignored.
 QUESTION_MAX_WORDS = 64
