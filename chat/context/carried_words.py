@@ -76,7 +76,7 @@ def _unscrambled(text: str) -> Iterator[str]:
         padded = found + "=" * (-len(found) % 4)
         for decode, given in ((base64.urlsafe_b64decode, padded), (base64.b64decode, padded), (bytes.fromhex, found)):
             try:
-                yield decode(given).decode()  # type: ignore[operator]
+                yield decode(given).decode()
             except (binascii.Error, ValueError):
                 continue
 
