@@ -1,4 +1,4 @@
-"""Decide whether an address in an answer carries words that the model was sent from memory and that nobody typed."""
+"""Decide whether an address in an answer carries words that the model was sent from memory and no person typed."""
 
 import base64
 import binascii
@@ -74,9 +74,9 @@ def _unscrambled(text: str) -> Iterator[str]:
     yield codecs.encode(text, "rot13")
     for found in {each for pattern in ENCODED for each in pattern.findall(text)}:
         padded = found + "=" * (-len(found) % 4)
-        for decode, given in ((base64.urlsafe_b64decode, padded), (base64.b64decode, padded), (bytes.fromhex, found)):
+        for decode, encoded in ((base64.urlsafe_b64decode, padded), (base64.b64decode, padded), (bytes.fromhex, found)):
             try:
-                yield decode(given).decode()
+                yield decode(encoded).decode()
             except (binascii.Error, ValueError):
                 continue
 

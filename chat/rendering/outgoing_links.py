@@ -60,7 +60,7 @@ def has_room_for_words(address: str) -> bool:
 
 
 def signed(message_id: int, address: str) -> str:
-    """Return the address in a form that nobody else can make, so that our page leads to no other address."""
+    """Return the address in a signed form, so that our page leads to no other address."""
     return signing.dumps([message_id, address], salt=SALT)
 
 

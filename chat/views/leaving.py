@@ -25,7 +25,7 @@ def leave(request: SignedInRequest, message_id: int, to: str) -> HttpResponse:
         response = render(request, "chat/leaving.html", context)
     else:
         response = HttpResponseRedirect(address)
-    # The address of the conversation is nobody's business there.
+    # The other site does not learn the address of the conversation.
     response["Referrer-Policy"] = "no-referrer"
     response["Cache-Control"] = "no-store"
     return response
