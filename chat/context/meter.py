@@ -71,7 +71,8 @@ class Breakdown:
 NEWEST_COUNTED = """
     SELECT jsonb_build_object('seq', seq, 'model', model, 'usage', usage,
                               'rounds', coalesce(meta->'sent'->'rounds', '[]')) FROM chat_message
-    WHERE session_id = chat_chatsession.id AND active AND usage ? 'input_tokens' ORDER BY seq DESC LIMIT 1
+    WHERE session_id = chat_chatsession.id AND active AND jsonb_typeof(usage->'input_tokens') = 'number'
+    ORDER BY seq DESC LIMIT 1
 """
 
 
@@ -143,7 +144,7 @@ def rounds_after(session: ChatSession, newest: Counted) -> RoundsInView:
 def cached_tenths(usage: Mapping[str, Any] | None) -> int | None:
     """Return how many tenths of a request came from the cache; None without a request."""
     read = tokens.input_tokens(usage or {})
-    return round(10 * int((usage or {}).get("cache_read_input_tokens") or 0) / read) if read else None
+    return round(10 * tokens.count_of(usage, "cache_read_input_tokens") / read) if read else None
 
 
 def with_counted(sessions: ChatSessionQuerySet) -> ChatSessionQuerySet:

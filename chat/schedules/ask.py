@@ -32,6 +32,7 @@ from chat.turns.tools import WaitingCall, call_tool, failed, validate
 from oneclaw import llm
 from oneclaw.models import User, clock
 from oneclaw.spend.calls import Spending
+from oneclaw.spend.usage import counts_of
 
 # Requests of one beat, the tokens of each answer, and the seconds of all of them.
 MAX_ROUNDS = 3
@@ -170,10 +171,9 @@ def _with_own_id(block: llm.Block, content: Sequence[llm.Block]) -> llm.Block:
 
 def _count(beat: Beat, finished: llm.Finished) -> None:
     """Add the tokens of a request to `beat`."""
-    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    spent = sum(int(finished.usage.get(name) or 0) for name in names)
-    beat.usage = [*beat.usage, [finished.model, {name: finished.usage.get(name) or 0 for name in names}]]
-    beat.heartbeat(tokens=F("tokens") + spent, usage=beat.usage)
+    counts = counts_of(finished.usage)
+    beat.usage = [*beat.usage, [finished.model, counts]]
+    beat.heartbeat(tokens=F("tokens") + sum(counts.values()), usage=beat.usage)
 
 
 def _use_tools(

@@ -18,6 +18,7 @@ from uuid import uuid4
 from django.conf import settings
 
 from oneclaw.llm.budgets import refuse_if_used_up
+from oneclaw.llm.call_ids import OwnIds
 from oneclaw.llm.connection import client_of_loop, timeouts
 from oneclaw.llm.events import AnswerReader, Event, Finished, Retrying, TextDelta
 from oneclaw.llm.facts import Refusal, cached_facts_at, current_facts, learn
@@ -122,8 +123,10 @@ async def stream_at(request: Request, route: Route, spending: Spending) -> Async
 
     Raise NothingArrivedError before the first event, another ModelRequestError later.
     """
-    sent, arrived, refusals = request_at(request, route), False, 0
+    arrived, refusals = False, 0
     try:
+        sent = request_at(request, route)
+        ids = OwnIds(request.messages, sent.server)
         facts = await current_facts(route)
         parts = parts_of(sent, facts)
         while True:
@@ -131,7 +134,7 @@ async def stream_at(request: Request, route: Route, spending: Spending) -> Async
                 async with contextlib.aclosing(_attempt(parts, may_be_silent(parts, facts), spending, route)) as events:
                     async for event in events:
                         arrived = True
-                        if passed := event_at(event, route):
+                        if passed := event_at(ids.event(event), route):
                             yield passed
                 return
             except ModelRequestError as failure:
@@ -278,8 +281,8 @@ async def _attempt(
     try:
         create: Any = _messages_for(parts, route).with_streaming_response.create
         async with create(**parts, stream=True, timeout=timeouts(longest)) as response:
-            kind = response.headers.get("content-type", "text/event-stream")
-            if not kind.startswith("text/event-stream"):
+            kind = response.headers.get("content-type", "")
+            if kind.startswith("text/html"):
                 raise UnreadableAnswerError(f"status {response.status_code} with {kind} where a stream should be")
             # Our parser takes a third of the time of the SDK's.
             chunks = response.http_response.aiter_bytes()
@@ -287,9 +290,7 @@ async def _attempt(
                 while not (reader.finished or reader.failure):
                     async with asyncio.timeout(silence if reader.is_writing else longest):
                         data = await anext(chunks, b"")
-                    if not data:
-                        break
-                    events = reader.feed(data)
+                    events = reader.feed(data) if data else reader.close()
                     if reader.usage is not noted:
                         noted = reader.usage
                         spending.note(call_id, reader.model, whole_usage(noted), upstream=route.upstream)
@@ -302,9 +303,10 @@ async def _attempt(
                             reads.release()
                             await _read_to_the_end(chunks)
                         yield event
+                    if not data:
+                        break
                     if events:
                         reads.hold()
-        reader.close()
         if reader.failure:
             raise reader.failure
     except Exception as error:
@@ -351,13 +353,11 @@ async def _without_refused(
     if refusal := refusal_in(failure, parts, facts):
         log.warning("The model's server refuses %s for %s: %s", refusal, request.model, failure)
         await learn(route, refusal)
+    changed = parts_of(request, cached_facts_at(route)) if refusal else parts
     if isinstance(failure, ContextTooLongError):
-        # Older models count the room for the answer, too.
-        room = failure.limit - failure.tokens if failure.limit and failure.tokens else 0
+        # Many servers count the room for the answer, too.
+        room = failure.limit - failure.tokens if failure.limit and failure.tokens else changed["max_tokens"]
         return {**parts, "max_tokens": room} if ANSWER_MIN_TOKENS <= room < parts["max_tokens"] else None
-    if refusal is None:
-        return None
-    changed = parts_of(request, cached_facts_at(route))
     return changed if changed != parts else None
 
 
