@@ -209,8 +209,8 @@ def wrong_clock(request):
 def scripted(settings, db):
     """A model that follows the test's script, over real HTTP; oneclaw.llm talks to it."""
     from oneclaw import llm
-    from oneclaw.demo.scripted import ScriptedModel
     from oneclaw.llm import facts
+    from tests.scripted import ScriptedModel
 
     # The rows of another test's server are gone.
     facts.forget_cache()

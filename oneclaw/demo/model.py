@@ -11,9 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from oneclaw.demo import intents
-from oneclaw.demo.messages_server import MessagesServer
-from oneclaw.demo.replies import Reply, ReplyBlock, answer, text, tool_use
-from oneclaw.demo.strict.shape import load_shapes
+from oneclaw.demo.messages_server import MessagesServer, RecordedRequest
+from oneclaw.demo.replies import Reply, ReplyBlock, answer, error, json_reply, text, tool_use
 
 MODEL = "oneclaw-demo"
 # The headings of a summary with which a conversation goes on.
@@ -24,6 +23,8 @@ HEADINGS = (
 # The pace of answers: a little faster than people read.
 DELTA_PAUSE_SECONDS, DELTA_CHARS = 0.02, 7
 
+# About as many bytes of a request make a token.
+TOKEN_BYTES = 4
 # The document of curated memory.
 CURATED = "MEMORY.md"
 # Further lines of a search that an answer mentions.
@@ -53,28 +54,32 @@ class DemoModel(MessagesServer):
     """The demo model on a loopback port."""
 
     def __init__(self, port: int = 0) -> None:
-        super().__init__(reply_as_demo, (MODEL,), port, record=False)
+        super().__init__(reply_to, port)
 
 
 def start(port: int = 0) -> DemoModel:
     """Start the demo model and return it, with its `.url` and `.stop()`. Raise OSError when the port is taken."""
     model = DemoModel(port)
     model.start()
-    # While it already listens: the first request does not wait for it.
-    load_shapes()
     return model
 
 
-def reply_as_demo(body: dict[str, Any]) -> Reply:
-    """Return the answer to the JSON of a request under the demo model's own name, whichever model was asked."""
-    made = reply(body)
-    return replace(made, fields={**made.fields, "model": MODEL})
+def reply_to(request: RecordedRequest) -> Reply:
+    """Return the reply to a request: an answer under the demo model's own name, whichever model was asked, or the list
+    of models. It claims no capability, so it is sent what every server of the Messages API understands."""
+    match request.method, request.path.partition("?")[0]:
+        case "POST", "/v1/messages":
+            made = reply(request.body)
+            usage = {"input_tokens": len(request.raw) // TOKEN_BYTES + 1}
+            return replace(made, fields={**made.fields, "model": MODEL}, input_usage=usage)
+        case "GET", "/v1/models":
+            described = {"type": "model", "id": MODEL, "display_name": MODEL, "created_at": "2026-01-01T00:00:00Z"}
+            return json_reply({"data": [described], "has_more": False, "first_id": MODEL, "last_id": MODEL})
+    return error(404, "not_found_error", f"Not found: {request.path}")
 
 
 def reply(body: dict[str, Any]) -> Reply:
     """Return the answer to the JSON of a request: to its newest message, or to the results of tools."""
-    if body.get("compaction"):
-        return answer(_compacted(body["messages"]))
     asked = _words(body["messages"][-1])
     results = [block for block in _blocks(body["messages"][-1]) if block.get("type") == "tool_result"]
     if results:
@@ -208,14 +213,6 @@ def _summary(conversation: str) -> str:
     said = [statement for line in words for statement in intents.statements(line)]
     title = _title(words[0]) if words else "Hello"
     return json.dumps({"title": title, "summary": " ".join(said[:3])[:400]}, ensure_ascii=False)
-
-
-def _compacted(messages: list[dict[str, Any]]) -> str:
-    """Return a summary of a conversation: an earlier summary, and the first words of each message of the person."""
-    earlier = [block.get("content") for block in _blocks(messages[0]) if block.get("type") == "compaction"]
-    said = [_words(message) for message in messages if message["role"] == "user"]
-    lines = [*filter(None, earlier), *(f"- {words[:200]}" for words in said if words)]
-    return "\n".join(lines) or "The person has said nothing yet."
 
 
 def _continued(earlier: str, messages: str) -> str:

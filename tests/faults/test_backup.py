@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from oneclaw.demo.replies import answer, text, tool_use
 from tests.faults.site import ADA, LONG, Site
+from tests.scripted import answer, text, tool_use
 from tests.stage import ROOT, House, free_port, house, until
 
 pytestmark = pytest.mark.faults
