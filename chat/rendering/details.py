@@ -66,12 +66,8 @@ def tokens_of(answers: Sequence[Message]) -> Tokens:
     def total(name: str) -> int:
         return sum(count_of(answer.usage, name) for answer in answers)
 
-    costs = [
-        cost_of(
-            counts_of(answer.usage), price_of(answer.model, llm.prices_on(answer.meta.get(Message.UPSTREAM_KEY, "")))
-        )
-        for answer in answers
-    ]
+    prices = [price_of(each.model, llm.prices_on(each.meta.get(Message.UPSTREAM_KEY, ""))) for each in answers]
+    costs = [cost_of(counts_of(each.usage), price) for each, price in zip(answers, prices, strict=True)]
     known = [cost for cost in costs if cost is not None]
     return Tokens(
         read=total("input_tokens"),

@@ -51,7 +51,7 @@ from oneclaw.llm.upstreams.access import permitted
 from oneclaw.llm.upstreams.portable import event_at, request_at, routes_for
 from oneclaw.llm.upstreams.routes import Route
 from oneclaw.spend.calls import Payer, Spending, paid_by
-from oneclaw.spend.usage import whole_usage
+from oneclaw.spend.usage import counts_of, is_counted, whole_usage
 from oneclaw.telemetry import metrics
 from oneclaw.threads import in_database
 
@@ -63,11 +63,14 @@ MAX_ATTEMPTS = 3
 RETRY_MAX_SECONDS = 30.0
 RETRY_FIRST_SECONDS = 0.5
 
+# The stop reason of an answer that has filled the window, and the least that is taken for one.
+WINDOW_FULL = "model_context_window_exceeded"
+WINDOW_MIN_TOKENS = 2_000
 # The stop reasons after which the text of complete() is not whole.
 FAILED_ENDINGS: dict[str, type[ModelRequestError]] = {
     "refusal": AnswerRefusedError,
     "max_tokens": TruncatedAnswerError,
-    "model_context_window_exceeded": ContextTooLongError,
+    WINDOW_FULL: ContextTooLongError,
 }
 # How many times SILENCE_TIMEOUT a model that thinks may be silent outside of a text: neither thinking nor the arguments
 # of a tool are promised to arrive steadily, and a summary on demand arrives whole.
@@ -134,6 +137,8 @@ async def stream_at(request: Request, route: Route, spending: Spending) -> Async
                 async with contextlib.aclosing(_attempt(parts, may_be_silent(parts, facts), spending, route)) as events:
                     async for event in events:
                         arrived = True
+                        if isinstance(event, Finished) and event.stop_reason == WINDOW_FULL:
+                            await _learn_window(event, facts, route)
                         if passed := event_at(ids.event(event), route):
                             yield passed
                 return
@@ -356,9 +361,22 @@ async def _without_refused(
     changed = parts_of(request, cached_facts_at(route)) if refusal else parts
     if isinstance(failure, ContextTooLongError):
         # Many servers count the room for the answer, too.
-        room = failure.limit - failure.tokens if failure.limit and failure.tokens else changed["max_tokens"]
+        room = changed["max_tokens"] if changed["max_tokens"] > ANSWER_MIN_TOKENS else 0
+        if failure.limit and failure.tokens:
+            room = failure.limit - failure.tokens
+        elif room >= parts["max_tokens"] and "max_tokens" in failure.explanation:
+            room = parts["max_tokens"] // 2
         return {**parts, "max_tokens": room} if ANSWER_MIN_TOKENS <= room < parts["max_tokens"] else None
     return changed if changed != parts else None
+
+
+async def _learn_window(finished: Finished, facts: Facts, route: Route) -> None:
+    """Learn the window of a model from an answer that has filled it."""
+    usage = whole_usage(finished.usage)
+    window = sum(counts_of(usage).values())
+    if is_counted(usage) and WINDOW_MIN_TOKENS <= window < facts.window_tokens:
+        log.warning("The window of %s is full at %d tokens.", route.model, window)
+        await learn(route, Refusal("window", window))
 
 
 async def _read_to_the_end(chunks: AsyncIterator[bytes]) -> None:

@@ -49,6 +49,7 @@ REFUSABLE = {
     "cache": "caches",
     "cache_ttl": "caches_long",
     "tools": "takes_tools",
+    "tool_choice": "takes_tool_choice",
     "system": "takes_system_blocks",
     "version": "knows_version",
 }

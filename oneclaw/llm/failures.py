@@ -149,6 +149,14 @@ class ContextTooLongError(ModelRequestError):
 
     reason_code = "model.context_too_long"
     code = "context_too_long"
+    # Whether the newest message alone takes most of the window; otherwise the conversation does, which cannot be
+    # summarised any further.
+    is_by_message = True
+
+    @property
+    def reason(self) -> Reason:
+        """Return the reason, by what takes the window."""
+        return Reason(self.reason_code if self.is_by_message else "model.window_full")
 
     @property
     def tokens(self) -> int | None:
@@ -239,10 +247,22 @@ class EmptyAnswerError(ModelRequestError):
 
 
 class AnswerRefusedError(ModelRequestError):
-    """The model declined to answer this."""
+    """The model declined to answer this; `detail` says why, in words of its server, or nothing."""
 
     reason_code = "model.refused"
     code = "refused"
+
+    @property
+    def reason(self) -> Reason:
+        """Return the reason, with the words of the server if there are any."""
+        return Reason(self.reason_code, {"why": self.detail} if self.detail else {})
+
+
+class ToolsWithoutEndError(ModelRequestError):
+    """The model went on calling tools when it was to answer in words."""
+
+    reason_code = "model.only_tools"
+    code = "only_tools"
 
 
 class UnreadableAnswerError(ModelRequestError):
@@ -372,6 +392,9 @@ def _which(status: int, kind: str, cause: str, detail: str) -> type[ModelRequest
     # Inside a stream, of which the status says nothing, an error of no known type is one of the server.
     otherwise = ServerFaultError if status >= 500 or status < 300 else BadRequestError
     found = BY_TYPE.get(kind) or BY_STATUS.get(status) or otherwise
+    if found is ServerFaultError and kind and 400 <= status < 500 and status != 408:
+        # Some servers have one type for all errors.
+        found = BadRequestError
     wording = detail.lower()
     if found is ServerFaultError and CONTEXT.search(wording) and WINDOW.search(wording):
         return ContextTooLongError

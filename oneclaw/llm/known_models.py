@@ -45,6 +45,7 @@ class Facts:
     caches: bool = True
     caches_long: bool = True
     takes_tools: bool = True
+    takes_tool_choice: bool = True
     takes_system_blocks: bool = True
     # Whether it knows the version of the API that the SDK names; otherwise only the first one.
     knows_version: bool = True

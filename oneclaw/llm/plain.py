@@ -47,10 +47,12 @@ def as_plain_messages(messages: Sequence[Message]) -> list[ApiTextMessage]:
         text = as_text(without_citations(message)["content"])
         if not text.strip():
             continue
-        if plain and plain[-1]["role"] == message["role"]:
+        # Before the first message of the person there may only be a summary.
+        role = message["role"] if plain else "user"
+        if plain and plain[-1]["role"] == role:
             plain[-1]["content"] += f"\n\n{text}"
         else:
-            plain.append({"role": message["role"], "content": text})
+            plain.append({"role": role, "content": text})
     return plain
 
 

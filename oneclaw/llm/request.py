@@ -46,6 +46,7 @@ ABOUT_FORM = {
     "cache": re.compile(r"cache_control"),
     "version": re.compile(r"anthropic-version"),
     "call_ids": re.compile(r"tool_use\W{1,4}id|tool_use_id|tool_call_id|tool call id"),
+    "tool_choice": re.compile(r"tool_choice.{0,60}(?:extra inputs|not |unsupported|invalid|should be)"),
     "tools": re.compile(
         r"(?:tools?|tool[ _](?:use|calls?|calling|choice)|function[ _]call(?:s|ing)?)\b.{0,40}"
         r"(?:not (?:supported|permitted|enabled|available|allowed)|unsupported|requires --enable)"
@@ -119,7 +120,7 @@ def parts_of(request: Request, facts: Facts) -> dict[str, Any]:
         parts["system"] = list(request.system) if facts.takes_system_blocks else as_text(request.system)
     if request.tools and facts.takes_tools:
         parts["tools"] = list(request.tools)
-        if request.must_answer:
+        if request.must_answer and facts.takes_tool_choice:
             parts["tool_choice"] = {"type": "none"}
     parts["max_tokens"] = _max_tokens(request, parts, facts)
     if thinking := _thinking(request, parts["max_tokens"], facts):
@@ -195,8 +196,8 @@ def refusal_in(failure: ModelRequestError, parts: Mapping[str, Any], facts: Fact
 def _has(parts: Mapping[str, Any], feature: str) -> bool:
     """Return whether the body has what a refusal of `feature` is about."""
     match feature:
-        case "tools":
-            return "tools" in parts
+        case "tools" | "tool_choice":
+            return feature in parts
         case "system":
             return isinstance(parts.get("system"), list)
         case "cache" | "cache_ttl":

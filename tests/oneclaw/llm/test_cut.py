@@ -112,7 +112,7 @@ def test_an_answer_without_any_block_the_end_of_one_or_a_stop_reason_is_cut(stre
         b"data: 7\n\n",
         b"data: {\n\n",
         b"data: \xff\n\n",
-        b'data: {"type": "content_block_delta", "index": 3, "delta": {"type": "signature_delta", "signature": "x"}}\n\n',
+        b'data: {"type": "content_block_delta", "index": 3, "delta": {"type": "signature_delta"}}\n\n',
         b'data: {"type": "content_block_stop", "index": 3}\n\n',
         b'data: {"type": "content_block_start", "index": "a", "content_block": {"type": "text"}}\n\n',
         b'data: {"type": "content_block_start", "index": 0}\n\n',
