@@ -13,6 +13,7 @@ from typing import Any
 from oneclaw.demo import intents
 from oneclaw.demo.messages_server import MessagesServer, RecordedRequest
 from oneclaw.demo.replies import Reply, ReplyBlock, answer, error, json_reply, text, tool_use
+from oneclaw.demo.results import fields_of, passages_of, text_of
 
 MODEL = "oneclaw-demo"
 # The headings of a summary with which a conversation goes on.
@@ -137,11 +138,23 @@ def _after_tools(body: dict[str, Any], results: list[dict[str, Any]]) -> Iterato
         if result.get("is_error"):
             yield f"That did not work: {_problem(result)}"
         elif call["name"] == "save_memory":
-            yield f"Saved to your memory:\n\n{_quoted(str(call['input'].get('content', '')))}"
+            yield f"{_saved(result)}:\n\n{_quoted(str(call['input'].get('content', '')))}"
         elif call["name"] == "memory_search":
             yield _found(result, str(call["input"].get("query", "")))
         else:
-            yield f"{call['name']} says:\n\n{_quoted(_content(result)[:500])}"
+            yield f"{call['name']} says:\n\n{_quoted(text_of(result)[:500])}"
+
+
+def _saved(result: dict[str, Any]) -> str:
+    """Return what the result of save_memory says has become of the line."""
+    fields = fields_of(result)
+    if fields.get("waiting"):
+        return "This waits in your inbox for a yes"
+    if fields.get("proposed"):
+        return "I proposed this to the space; another owner or editor has to approve it"
+    if fields.get("declined"):
+        return "You have declined this before, so I did not save it"
+    return "Your memory has this already" if fields.get("already_known") else "Saved to your memory"
 
 
 def _search(asked: str) -> dict[str, Any]:
@@ -153,18 +166,18 @@ def _search(asked: str) -> dict[str, Any]:
 def _found(result: dict[str, Any], question: str) -> str:
     """Return a sentence with the line that answers `question` best, and up to MORE_LINES others; curated memory first,
     because it is authoritative. What an assistant said is left out: it is no memory of the person."""
-    passages = sorted(json.loads(_content(result))["results"], key=lambda passage: passage["path"] != CURATED)
+    passages = sorted(passages_of(result), key=lambda passage: passage.path != CURATED)
     asked = _content_words(question)
     lines = []
     for rank, each in enumerate(passages):
         speaker_is_person = True
-        for line in each["snippet"].splitlines():
+        for line in each.text.splitlines():
             if label := LABEL.search(line):
                 speaker_is_person = not ASSISTANT.match(label["who"])
                 continue
             said = MARK.sub("", line).strip()
             if said and speaker_is_person and not line.lstrip().startswith("#") and not said.endswith("?"):
-                lines.append((-len(asked & _content_words(said)), rank, said, each["path"]))
+                lines.append((-len(asked & _content_words(said)), rank, said, each.path))
     if not lines:
         return "I found nothing about that in your memory. Tell me, and ask me to remember it."
     best, *rest = sorted(lines, key=lambda line: line[:2])
@@ -181,7 +194,7 @@ def _origin(path: str) -> str:
         return "what you asked me to remember"
     if day := DAY.search(path):
         return f"the notes of {day[0]}"
-    return "an earlier conversation" if path.startswith("/c/") else path
+    return "an earlier conversation" if path.startswith("/c/") else path or "your memory"
 
 
 def _content_words(words: str) -> set[str]:
@@ -190,10 +203,9 @@ def _content_words(words: str) -> set[str]:
 
 
 def _problem(result: dict[str, Any]) -> str:
-    try:
-        return str(json.loads(_content(result))["error"]["message"])
-    except (ValueError, KeyError, TypeError):
-        return _content(result)[:500]
+    error = fields_of(result).get("error")
+    message = error.get("message") if isinstance(error, dict) else None
+    return str(message or text_of(result)[:500])
 
 
 # -- Summaries and titles ------------------------------------------------------------------------
@@ -265,10 +277,6 @@ def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def _text(message: dict[str, Any]) -> str:
-    return "\n".join(block["text"] for block in _blocks(message) if block.get("type") == "text")
-
-
 def _files(message: dict[str, Any]) -> str:
     """Return the names of the attached files; "" when there are none."""
     titles = [block.get("title", "a document") for block in _blocks(message) if block.get("type") == "document"]
@@ -280,11 +288,6 @@ def _files(message: dict[str, Any]) -> str:
 def _words(message: dict[str, Any]) -> str:
     """Return what the person wrote: the last text. The texts before it were added by the product."""
     return next((block["text"] for block in reversed(_blocks(message)) if block.get("type") == "text"), "")
-
-
-def _content(result: dict[str, Any]) -> str:
-    content = result.get("content") or ""
-    return content if isinstance(content, str) else _text(result)
 
 
 def _inside(words: str, tag: str) -> str:

@@ -84,7 +84,7 @@ def _text_of(block: Block) -> str:
         case "text":
             return block["text"]
         case "tool_use":
-            return f"[Called the tool {block['name']} with {json.dumps(block['input'], ensure_ascii=False)}]"
+            return f"[Called the tool {block['name']} with {json.dumps(block['input'], ensure_ascii=False, sort_keys=True)}]"
         case "tool_result":
             return f"[Result of the tool: {as_text(block.get('content') or '')}]"
         case "compaction":

@@ -98,6 +98,9 @@ def parts_of(request: Request, facts: Facts) -> dict[str, Any]:
 
     `betas` among them are not of the body: the SDK sends them in a header. Raise CompactionUnsupportedError when the
     request asks for a compaction, or sends back the block of one, and `facts` do not allow that.
+
+    Equal parts have the same bytes: the keys of every object are sorted. A head or message that has just been made has
+    them in another order than the one that the database returns later, and servers compare bytes.
     """
     if request.is_plain:
         return _plain_parts(request, facts)
@@ -130,7 +133,16 @@ def parts_of(request: Request, facts: Facts) -> dict[str, Any]:
     if not (facts.caches and facts.caches_long):
         marked = {name: parts[name] for name in ("system", "messages", "tools") if name in parts}
         parts |= {name: without_cache_marks(each, only_ttl=facts.caches) for name, each in marked.items()}
-    return parts
+    return {name: with_sorted_keys(part) for name, part in parts.items()}
+
+
+def with_sorted_keys(part: Any) -> Any:
+    """Return JSON with the keys of each object sorted."""
+    if isinstance(part, dict):
+        return {name: with_sorted_keys(part[name]) for name in sorted(part)}
+    if isinstance(part, list):
+        return [with_sorted_keys(each) for each in part]
+    return part
 
 
 def _plain_parts(request: Request, facts: Facts) -> dict[str, Any]:
