@@ -174,7 +174,7 @@ class RunningTurn:
                 raise TurnEndedError
 
     def _notice_after(self, finished: llm.Finished) -> llm.Block | None:
-        """Return what the model is told after an answer that is not the last one; None when it is."""
+        """Return the notice to the model after an answer that is not the last one; None when it is."""
         if finished.stop_reason == PAUSE and self._pauses < settings.TOOL_ROUNDS:
             self._pauses += 1
             return notices.GO_ON
@@ -370,9 +370,9 @@ class RunningTurn:
         uses: list[llm.Block],
         broken: dict[str, str],
         finished: llm.Finished,
-        told: Sequence[llm.Block],
+        notes: Sequence[llm.Block],
     ) -> None:
-        """Run the calls `uses` of this answer in order, and begin the next answer, which is also `told` something."""
+        """Run the calls `uses` of this answer in order, and begin the next answer, which also reads `notes`."""
         answer = self.answer.message
         self._said.append(self.answer.text)
         with self.spending.storing() as spends:
@@ -396,7 +396,7 @@ class RunningTurn:
         if waiting:
             await self._await_calls(answer, results, waiting, found, cards)
         self._calls += [answer_lines.finished_call(use, found[use["id"]], cards[use["id"]]) for use in uses]
-        content = [*(found[use["id"]] for use in uses), *told]
+        content = [*(found[use["id"]] for use in uses), *notes]
         sent = self._sources.found(uses, {use["id"]: found[use["id"]] for use in uses}, results, self._room.left)
         self._room.brought(sent)
         meta = self._sources.meta

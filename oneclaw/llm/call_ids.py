@@ -2,7 +2,7 @@
 
 The provider accepts CALL_ID, and no id twice; other servers give numbers, the same id in each answer, long ids that
 hold signatures, or none. So a call whose id would not be accepted everywhere gets one of ours, and the server's is kept
-beside it (Block.server_id), for later requests to that server. Pure.
+with it (Block.server_id), for later requests to that server. Pure.
 """
 
 import re
@@ -34,28 +34,28 @@ class OwnIds:
         """Return `event` with the id of its own that its call has in the conversation."""
         if not isinstance(event, BlockStarted | BlockFinished) or event.block["type"] != "tool_use":
             return event
-        given: Any = event.block.get("id")
+        received: Any = event.block.get("id")
         if event.index not in self._ids or isinstance(event, BlockStarted):
-            self._ids[event.index] = self._own(given)
+            self._ids[event.index] = self._own(received)
         own = self._ids[event.index]
         block: Block = {**event.block, "id": own}
-        if given != own and isinstance(given, str | int) and given != "":
-            block["server_id"] = {"id": given, "server": self._server}
+        if received != own and isinstance(received, str | int) and received != "":
+            block["server_id"] = {"id": received, "server": self._server}
         if isinstance(event, BlockStarted):
             return BlockStarted(event.index, block)
         del self._ids[event.index]
         return BlockFinished(event.index, block, event.error)
 
-    def _own(self, given: object) -> str:
-        is_good = isinstance(given, str) and CALL_ID.fullmatch(given) and given not in self._taken
-        own = str(given) if is_good else f"toolu_{uuid.uuid4().hex}"
+    def _own(self, received: object) -> str:
+        is_good = isinstance(received, str) and CALL_ID.fullmatch(received) and received not in self._taken
+        own = str(received) if is_good else f"toolu_{uuid.uuid4().hex}"
         self._taken.add(own)
         return own
 
 
 def with_ids_for(messages: Messages, server: str) -> list[ApiMessage | ApiTextMessage]:
-    """Return `messages` with the ids by which `server` knows its own calls, and elsewhere with ids that every server
-    accepts; "": no server's own ids are sent. An id that a server gave to several calls is that of the first one."""
+    """Return `messages` with the ids by which `server` knows its own calls, and for the others with ids that every
+    server accepts; "": no server's own ids are sent. An id that a server gave to several calls is that of the first one."""
     sent = _SentIds(server)
     return [_with_ids(message, sent) for message in messages]
 
@@ -101,9 +101,9 @@ def _with_ids(message: ApiMessage | ApiTextMessage, sent: _SentIds) -> ApiMessag
     return {"role": message["role"], "content": changed}
 
 
-def _made_of(id: str, place: int) -> str:
-    """Return an id that every server accepts for a call that was stored with `id` at this place among the calls."""
-    return "toolu_" + blake2b(f"{id} {place}".encode(errors="replace"), digest_size=DIGEST_BYTES).hexdigest()
+def _made_of(id: str, count: int) -> str:
+    """Return an id that every server accepts for a call that was stored with `id`, the one after `count` others."""
+    return "toolu_" + blake2b(f"{id} {count}".encode(errors="replace"), digest_size=DIGEST_BYTES).hexdigest()
 
 
 def _blocks_of(messages: Messages) -> Iterable[Block]:

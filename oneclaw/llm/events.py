@@ -396,10 +396,10 @@ def _checked(block: Block) -> Block:
         raise ValueError(f"a block without {' or '.join(names)}")
     if block["type"] != "tool_use":
         return block.copy()
-    given = block.get("input") or {}
-    if not isinstance(given, dict):
+    arguments = block.get("input") or {}
+    if not isinstance(arguments, dict):
         raise ValueError("a tool call whose input is no object")
-    return {**block, "input": given}
+    return {**block, "input": arguments}
 
 
 def _no_constant(name: str) -> float:

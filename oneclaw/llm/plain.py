@@ -67,16 +67,16 @@ def _without_tools(message: Message) -> Message:
         return message
     # Thinking is bound to the calls after it.
     kept = [block for block in without_citations(message)["content"] if cast(Block, block)["type"] not in UNSAID]
-    return {"role": message["role"], "content": [_told(cast(Block, block)) for block in kept]}
+    return {"role": message["role"], "content": [_in_words(cast(Block, block)) for block in kept]}
 
 
-def _told(block: Block) -> Block:
+def _in_words(block: Block) -> Block:
     if block["type"] not in ("tool_use", "tool_result"):
         return block
-    told: Block = {"type": "text", "text": _text_of(block)}
+    words: Block = {"type": "text", "text": _text_of(block)}
     if "cache_control" in block:
-        told["cache_control"] = block["cache_control"]
-    return told
+        words["cache_control"] = block["cache_control"]
+    return words
 
 
 def _text_of(block: Block) -> str:
@@ -84,7 +84,8 @@ def _text_of(block: Block) -> str:
         case "text":
             return block["text"]
         case "tool_use":
-            return f"[Called the tool {block['name']} with {json.dumps(block['input'], ensure_ascii=False, sort_keys=True)}]"
+            arguments = json.dumps(block["input"], ensure_ascii=False, sort_keys=True)
+            return f"[Called the tool {block['name']} with {arguments}]"
         case "tool_result":
             return f"[Result of the tool: {as_text(block.get('content') or '')}]"
         case "compaction":

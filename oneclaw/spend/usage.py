@@ -1,6 +1,5 @@
 """What a server says that a call has taken: read, and added up."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ TEXT_MAX_CHARS, VALUES_MAX_COUNT = 100, 50
 def count_of(usage: Mapping[str, Any] | None, name: str) -> int:
     """Return the count `name` of a stored usage; 0 for what is missing, or is no possible number of tokens. Pure."""
     count = (usage or {}).get(name)
-    is_number = isinstance(count, int | float) and not isinstance(count, bool) and math.isfinite(count)
+    is_number = isinstance(count, int | float) and not isinstance(count, bool)
     return int(count) if is_number and 0 <= count <= COUNT_MAX_TOKENS else 0
 
 
@@ -66,7 +65,7 @@ def _without_impossible(said: Mapping[str, Any]) -> dict[str, Any]:
                 kept[name] = value[:TEXT_MAX_CHARS]
         elif isinstance(value, bool):
             kept |= {} if name.endswith("tokens") else {name: value}
-        elif isinstance(value, int | float) and math.isfinite(value) and 0 <= value <= COUNT_MAX_TOKENS:
+        elif isinstance(value, int | float) and 0 <= value <= COUNT_MAX_TOKENS:
             kept[name] = int(value)
     return kept
 
