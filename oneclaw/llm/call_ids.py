@@ -55,7 +55,8 @@ class OwnIds:
 
 def with_ids_for(messages: Messages, server: str) -> list[ApiMessage | ApiTextMessage]:
     """Return `messages` with the ids by which `server` knows its own calls, and for the others with ids that every
-    server accepts; "": no server's own ids are sent. An id that a server gave to several calls is that of the first one."""
+    server accepts; "": no server's own ids are sent. An id that a server gave to several calls is sent for the first
+    one."""
     sent = _SentIds(server)
     return [_with_ids(message, sent) for message in messages]
 
