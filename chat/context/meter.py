@@ -25,6 +25,7 @@ from chat.models import ChatSession, ChatSessionQuerySet, Head, Message
 from chat.rendering.rounds import in_thousands
 from oneclaw import llm
 from oneclaw.llm.known_models import known_facts
+from oneclaw.spend.usage import count_of
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def rounds_after(session: ChatSession, newest: Counted) -> RoundsInView:
 def cached_tenths(usage: Mapping[str, Any] | None) -> int | None:
     """Return how many tenths of a request came from the cache; None without a request."""
     read = tokens.input_tokens(usage or {})
-    return round(10 * tokens.count_of(usage, "cache_read_input_tokens") / read) if read else None
+    return round(10 * count_of(usage, "cache_read_input_tokens") / read) if read else None
 
 
 def with_counted(sessions: ChatSessionQuerySet) -> ChatSessionQuerySet:

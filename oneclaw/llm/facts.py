@@ -181,7 +181,8 @@ def without(facts: Facts, refusal: Refusal) -> Facts:
         case "effort":
             return replace(facts, efforts=())
         case name if name in REFUSABLE:
-            return replace(facts, **{REFUSABLE[name]: False})
+            changed: dict[str, Any] = {REFUSABLE[name]: False}
+            return replace(facts, **changed)
         case "max_output" if refusal.limit:
             return replace(facts, max_output_tokens=min(facts.max_output_tokens, refusal.limit))
         case "window" if refusal.limit:

@@ -214,7 +214,7 @@ def _has(parts: Mapping[str, Any], feature: str) -> bool:
             return isinstance(parts.get("system"), list)
         case "cache" | "cache_ttl":
             marked = [parts.get("system"), parts.get("tools"), parts["messages"]]
-            return without_cache_marks(marked, only_ttl=feature == "cache_ttl") != marked
+            return bool(without_cache_marks(marked, only_ttl=feature == "cache_ttl") != marked)
     return True
 
 

@@ -17,8 +17,9 @@ TEXT_MAX_CHARS, VALUES_MAX_COUNT = 100, 50
 def count_of(usage: Mapping[str, Any] | None, name: str) -> int:
     """Return the count `name` of a stored usage; 0 for what is missing, or is no possible number of tokens. Pure."""
     count = (usage or {}).get(name)
-    is_number = isinstance(count, int | float) and not isinstance(count, bool)
-    return int(count) if is_number and 0 <= count <= COUNT_MAX_TOKENS else 0
+    if not isinstance(count, int | float) or isinstance(count, bool):
+        return 0
+    return int(count) if 0 <= count <= COUNT_MAX_TOKENS else 0
 
 
 def counts_of(usage: Mapping[str, Any] | None) -> dict[str, int]:
