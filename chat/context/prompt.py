@@ -275,7 +275,8 @@ def store_shares(session: ChatSession, changed: dict[int, tuple[ViewRow, list[Sh
 
 def set_answer_meta(answer: Message, request: Request, turn: Turn) -> None:
     """Set in the meta of `answer` how `request` was made, which was built for `turn`."""
-    sent: dict[str, Any] = {"prefix": request.digest}
+    # What a model thinks about plain text is bound to that text, which is not sent again.
+    sent: dict[str, Any] = {} if request.is_plain else {"prefix": request.digest}
     if request.effort:
         sent["effort"] = request.effort
     if not request.thinks:
