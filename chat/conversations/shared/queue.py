@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.conversations import lifecycle, model_choice, transcript
 from chat.conversations.model_choice import Choice, NotOfferedError
+from chat.conversations.pasted import Ranges, checked
 from chat.conversations.shared.people import Participant, shown_person
 from chat.models import ChatSession, QueuedMessage, Turn
 from oneclaw import pubsub
@@ -46,7 +47,14 @@ class Waiting:
 
 @transaction.atomic
 def add(
-    user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str, choice: Choice, files: Sequence[uuid.UUID]
+    user: User,
+    session_id: uuid.UUID,
+    client_id: uuid.UUID,
+    text: str,
+    choice: Choice,
+    files: Sequence[uuid.UUID],
+    *,
+    pasted: Ranges = (),
 ) -> QueuedMessage:
     """Store a message that waits for the running answer of a shared conversation; once per `client_id`.
 
@@ -70,6 +78,7 @@ def add(
         model=choice.model,
         effort=choice.effort,
         memory=choice.memory,
+        pasted=pasted,
     )
     notify(session.pk)
     return made
@@ -120,9 +129,9 @@ def _accept_first(session_id: uuid.UUID, holder: uuid.UUID) -> transcript.Accept
         return None
     first.delete()
     files = [uuid.UUID(each) for each in first.files]
-    accepted = transcript.accept(
-        first.author, session_id, first.client_id, first.text, holder, None, choice_of(first), files, is_next=True
-    )
+    message = (first.author, session_id, first.client_id, first.text, holder)
+    pasted = checked(first.pasted or (), first.text)
+    accepted = transcript.accept(*message, None, choice_of(first), files, pasted=pasted, is_next=True)
     notify(session_id)
     return accepted
 
