@@ -11,6 +11,7 @@ from memory.models import Flush
 from memory.notes import flush
 from memory.notes.claims import claim_flush
 from memory.trust.rule import source_of
+from memory.trust.sources import sent_in_turn
 from oneclaw.models import AuditEvent, Space, User
 from oneclaw.spaces import deletion, lifecycle, members
 from tests.conversations import send, settle

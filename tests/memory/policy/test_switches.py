@@ -18,10 +18,10 @@ from memory.policy import switches
 from memory.policy.paths import recent_path
 from memory.policy.switches import Switch
 from memory.tools.reading import GET, SEARCH
-from oneclaw.demo.scripted import answer
 from oneclaw.jobs import ClaimLostError
 from oneclaw.models import User
 from tests.conversations import send, settle
+from tests.scripted import answer
 
 NAMES = ["memory_get", "memory_search", "save_memory"]
 
