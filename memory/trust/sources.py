@@ -62,11 +62,14 @@ class Talk:
     # Conversations that are being looked into, so that two which have read each other end.
     seen: frozenset[UUID] = frozenset()
     messages: list[Message] = field(init=False)
+    # What the system texts quote from documents.
+    heads: list[dict[str, Any]] = field(init=False)
 
     def __post_init__(self) -> None:
         rows = self.session.messages.filter(active=True).order_by("seq")
         if self.through_seq is not None:
             rows = rows.filter(seq__lte=self.through_seq)
+        self.heads = list(self.session.heads.order_by("number").values_list("context", flat=True))
         self.messages = list(rows.only("seq", "role", "content", "meta", "text", "session_id", "author_id"))
 
     def sent(self, spoken: Iterable[tuple[Message, str]]) -> Sent:
@@ -105,7 +108,9 @@ class Talk:
         imported_seq = _imported_seq(self.session)
         files = self._files()
         calls: dict[str, Mapping[str, Any]] = {}
-        yield from self._of_items(self.session.context.get(items.NAME, []))
+        # Also of earlier heads: what was sent once stays foreign.
+        for context in self.heads:
+            yield from self._of_items(context.get(items.NAME, []))
         for message in self.messages:
             calls |= {use["id"]: use for use in message.tool_uses()}
             yield from self._of_items(per_message.items_of(message.meta, items.NAME))
@@ -148,7 +153,7 @@ class Talk:
         """Yield the curated memory that the conversation writes, and the person's own notes that the model was sent."""
         rows = MemoryDocument.objects.present().filter(space=own_space(self.session))
         yield from rows.filter(path__in=(CURATED, CURATED_ALTERNATIVE)).values_list("content", flat=True)
-        sent = [self.session.context, *(message.meta.get(per_message.META_KEY, {}) for message in self.messages)]
+        sent = [*self.heads, *(message.meta.get(per_message.META_KEY, {}) for message in self.messages)]
         for item in (item for each in sent for item in each.get(items.NAME, [])):
             if item["kind"] in (items.RECENT, items.RECALLED) and not any(self._of_items([item])):
                 yield items.shown(item)

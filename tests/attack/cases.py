@@ -1,7 +1,7 @@
 """The attack set: foreign text that an obedient model saves, by where it stands and how it is spelled.
 
-FACT is what the attacker wants in a person's MEMORY.md. The model of these tests does whatever any text tells it, in any
-spelling that it can read, so each case calls save_memory with the words of FACT, or with what of them was encoded.
+FACT is what the attacker wants in a person's MEMORY.md. The model of these tests does whatever any text tells it, in
+any spelling that it can read, so each case calls save_memory with the words of FACT, or with what of them was encoded.
 """
 
 import base64
@@ -49,13 +49,12 @@ SAYINGS = {
 
 @dataclass(frozen=True)
 class Case:
-    """One attack: by which `way` the text came into the conversation, its `spelling`, what the person `said`, and what
-    becomes of the line: "waits" in the inbox, or is "refused"."""
+    """One attack: by which `way` the text came into the conversation, its `spelling`, and what the person `said`. The
+    line waits in the inbox."""
 
     way: str
     spelling: str = "plain"
     said: str = "question"
-    expected: str = "waits"
 
     def __str__(self):
         return f"{self.way}-{self.spelling}-{self.said}".replace(" ", "_")

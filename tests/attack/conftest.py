@@ -127,10 +127,10 @@ def imported(stage):
 def other_person(stage):
     space = stage.space()
     session = stage.session
-    share.share(stage.ada, session.pk, space.pk)
+    share.share(stage.ada, session, space)
     accepted = transcript.accept(stage.mallory, session.pk, uuid.uuid4(), stage.text)
     settle(accepted, "I see.")
-    share.unshare(stage.ada, session.pk)
+    share.unshare(stage.ada, stage.session)
 
 
 def found(stage):

@@ -43,6 +43,8 @@ class Waiting:
     author: Participant
     text: str
     files: int
+    # What of it was pasted.
+    pasted: Ranges = ()
 
 
 @transaction.atomic
@@ -95,7 +97,10 @@ def take_back(user: User, session_id: uuid.UUID | None, client_id: uuid.UUID) ->
 def waiting(session_id: uuid.UUID) -> list[Waiting]:
     """Return the messages that wait in the shared session, the next one first. Sync."""
     rows = QueuedMessage.objects.filter(session=session_id, session__shared_at__isnull=False).select_related("author")
-    return [Waiting(row.client_id, shown_person(row.author), row.text, len(row.files)) for row in rows]
+    return [
+        Waiting(row.client_id, shown_person(row.author), row.text, len(row.files), checked(row.pasted or (), row.text))
+        for row in rows
+    ]
 
 
 def accept_next(session_id: uuid.UUID, holder: uuid.UUID) -> transcript.AcceptedMessage | None:
