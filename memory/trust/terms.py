@@ -15,7 +15,15 @@ from typing import Self
 import Stemmer
 
 from memory.text.terms import plain
-from memory.trust.words import IGNORED_CHARACTERS, IGNORED_WORDS, MONTH_WORDS, NEGATIONS, NUMBER_WORDS, SYNONYMS
+from memory.trust.words import (
+    IGNORED_CHARACTERS,
+    IGNORED_WORDS,
+    MONTH_WORDS,
+    NEGATIONS,
+    NUMBER_WORDS,
+    SYNONYMOUS_CHARACTERS,
+    SYNONYMS,
+)
 
 NEGATION = "¬"
 # Prefixes of terms: a number or month, an address, a meaning.
@@ -38,7 +46,7 @@ TOKEN = re.compile(
 # Endings and particles of Japanese that add nothing, and what negates.
 KANA_PARTICLES = re.compile(
     "ています|ていました|ました|ません|でした|です|ます|ている|てる|いる|いた|した|して|する|という|こと|もの|から|まで|より|"
-    "には|では|とは|おり|[はがをにでともへのねよだ]"
+    "には|では|とは|おり|ある|あり|んでいる|んで|[はがをにでともへのねよだ]"
 )
 KANA_NEGATION = re.compile("ない|ません|なく|ずに")
 HIRAGANA = "\u3041-\u309f"
@@ -95,6 +103,8 @@ def _terms(found: re.Match[str], language: str) -> Iterator[str]:
         case "han", char:
             if char in "不没無别":
                 yield NEGATION
+            elif char in SYNONYMOUS_CHARACTERS:
+                yield f"{MEANING}{SYNONYMOUS_CHARACTERS[char]}"
             elif char not in IGNORED_CHARACTERS:
                 yield char
         case "mixed", token:
@@ -139,7 +149,9 @@ def _word_terms(word: str, language: str) -> tuple[str, ...]:
         return (f"{NUMBER}{MONTH_WORDS[bare]}",)
     if bare in SYNONYMS:
         return (f"{MEANING}{SYNONYMS[bare]}",)
-    return (_stemmers.stem(bare, language),)
+    stem = _stemmers.stem(bare, language)
+    # The stemmer keeps the ending of "trinkt" and not that of "trinke".
+    return (stem.removesuffix("t") if language == "german" and len(stem) > 4 else stem,)
 
 
 class _Stemmers(threading.local):

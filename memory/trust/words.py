@@ -73,8 +73,8 @@ _REPORTING = """
     currently now also has have having had owns own own's named name names called being bitte merk merke merken
     speichere speichern notiere notieren notiz denk denke vergiss gesagt sagt fragt fragte jetzt aktuell hat habe haben
     besitzt heißt heiße heissen namens rappelle rappelez retiens retenir note noter enregistre souviens mémorise dit
-    maintenant possède appelle nom recuerda recuerde guarda guardar anota anotar apunta memoriza dice ahora favor plaît
-    tiene tengo llama llamo nombre
+    maintenant possède appelle appeler nom nommé nommée recuerda recuerde guarda guardar anota anotar apunta memoriza dice ahora favor plaît
+    tiene tengo llama llamo llamado llamada nombre
 """
 _SINGLE_LETTERS = set("abcdefghijklmnopqrstuvwxyz") - set("aeioy")
 # Words that are in no comparison: function words, those of reports, and words for the person.
@@ -85,20 +85,24 @@ IGNORED_WORDS = (
 _SYNONYMS = """
     like likes liked love loves enjoy enjoys prefer prefers preferred preference preferences favourite favorite fond \
         mag mögen mochte liebt liebe lieben gern gerne lieber bevorzugt bevorzuge lieblings aime aimer adore préfère \
-        préférer préféré gusta gustan encanta encantan prefiere prefiero favorito favorita
+        préférer préféré gusta gustan encanta encantan prefiere prefiero favorito favorita stand supporte soporto
     want wants wanted wish wishes will möchte veut souhaite quiere quiero
-    live lives living lived reside resides based located wohnt wohne wohnen lebt lebe leben habite habiter vit vis \
-        vivre vive vivo vivir
+    live lives living lived reside resides based located move moves moved wohnt wohne wohnen lebt lebe leben ziehe \
+        zieht zog gezogen umgezogen habite habiter vit vis vivre déménage déménagé vive vivo vivir mudo mudé mudó
     work works working worked job arbeitet arbeite arbeiten travaille travailler trabaja trabajo trabajar
     use uses using nutzt nutze benutzt utilise usa uso
     need needs braucht brauche besoin necesita necesito
     always usually immer toujours siempre
     decide decides decided plan plans planned planning
 """
-SYNONYMS = {
-    word: line.split()[0] for line in _SYNONYMS.replace("\\\n", " ").strip().split("\n") for word in _words(line)
+SYNONYMS = {word: line.split()[0] for line in _SYNONYMS.strip().split("\n") for word in _words(line)}
+# Characters of Japanese and Chinese that a paraphrase exchanges.
+SYNONYMOUS_CHARACTERS = {
+    char: meaning
+    for meaning, chars in {"live": "住居搬在", "work": "働勤務工作职職业業做", "want": "想希望"}.items()
+    for char in chars
 }
 # Characters of Japanese and Chinese that add nothing: pronouns, particles, "remember", "user".
 IGNORED_CHARACTERS = frozenset(
-    "我你他她它的是在了和有也就都这那个把请记住得忘保存下来吧呢吗用户戶人本者私僕俺様方事思言覚置名前叫"
+    "我你他她它的是了和一只匹岁歳有也就都这那个把请记住得忘保存下来吧呢吗用户戶人本者私僕俺様方事思言覚置名前叫"
 )
