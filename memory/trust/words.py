@@ -73,8 +73,8 @@ _REPORTING = """
     currently now also has have having had owns own own's named name names called being bitte merk merke merken
     speichere speichern notiere notieren notiz denk denke vergiss gesagt sagt fragt fragte jetzt aktuell hat habe haben
     besitzt heißt heiße heissen namens rappelle rappelez retiens retenir note noter enregistre souviens mémorise dit
-    maintenant possède appelle appeler nom nommé nommée recuerda recuerde guarda guardar anota anotar apunta memoriza dice
-    ahora favor plaît
+    maintenant possède appelle appeler nom nommé nommée recuerda recuerde guarda guardar anota anotar apunta memoriza
+    dice ahora favor plaît
     tiene tengo llama llamo llamado llamada nombre
 """
 _SINGLE_LETTERS = set("abcdefghijklmnopqrstuvwxyz") - set("aeioy")
