@@ -126,9 +126,10 @@ def save_to_space(call: ToolCall, space: Space, content: str, author: Author, se
         revision = save_entry(space, append_operation(call.user, content), author, ask=are_asked(secret))
         return saved_result(revision, content, secret, space) if revision is not None else already_known(content)
     whose, others = words_of_members(call, content)
-    about = {"message_id": call.message_id, "writers": others}
     try:
-        row = proposals.propose(space, content, whose, Proposal.Kind.ASSISTANT, **about)
+        row = proposals.propose(
+            space, content, whose, Proposal.Kind.ASSISTANT, message_id=call.message_id, writers=others
+        )
     except proposals.AlreadyKnownError:
         return already_known(content)
     except proposals.ProposalError as error:

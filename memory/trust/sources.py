@@ -140,7 +140,8 @@ class Talk:
 
     def _people(self) -> list[User]:
         """Return the owner of the session, and who else has written in it."""
-        others = {message.author_id for message in self.messages} - {None, self.session.owner_id}
+        others = {message.author_id for message in self.messages if message.author_id is not None}
+        others.discard(self.session.owner_id)
         return [self.session.owner, *(User.objects.filter(pk__in=others) if others else [])]
 
     def _files(self) -> dict[UUID, tuple[str, str]]:
