@@ -27,7 +27,8 @@ NOT_OPENED = re.compile(
 NUMBER = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+")
 ERROR_PAGE = re.compile(r"Internal Server Error|Something went wrong|Traceback \(most recent")
 SECTION = re.compile(
-    r"^## \d{4}-\d\d-\d\d \d\d:\d\d \[(?P<title>[^\]]*)\]\(/c/(?P<id>[0-9a-f-]+)\)\n+(?P<text>[^\n]*)", re.MULTILINE
+    r"^## \d{4}-\d\d-\d\d \d\d:\d\d \[(?P<title>[^\]]*)\]\(/c/(?P<id>[0-9a-f-]+)\)\n+(?P<text>(?!#)[^\n]*)",
+    re.MULTILINE,
 )
 
 
