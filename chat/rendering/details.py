@@ -1,7 +1,7 @@
 """The details of a message: who wrote it, when, what it cost, and what of the extensions went into it."""
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q
@@ -10,6 +10,7 @@ from chat import extensions
 from chat.extensions import Detail
 from chat.models import Message
 from oneclaw import llm
+from oneclaw.spend.prices import cost_of
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def tokens_of(answers: Sequence[Message]) -> Tokens:
         return sum(int((answer.usage or {}).get(name) or 0) for answer in answers)
 
     costs = [
-        cost_of(answer.usage or {}, price_of(answer.model, llm.prices_on(answer.meta.get(Message.UPSTREAM_KEY, ""))))
+        cost_of(answer.model, answer.usage or {}, llm.prices_on(answer.meta.get(Message.UPSTREAM_KEY, "")))
         for answer in answers
     ]
     known = [cost for cost in costs if cost is not None]
@@ -77,18 +78,3 @@ def tokens_of(answers: Sequence[Message]) -> Tokens:
         written=total("output_tokens"),
         cost=sum(known) if len(known) == len(costs) else None,
     )
-
-
-def price_of(model: str, prices: Mapping[str, tuple[float, ...]]) -> tuple[float, ...] | None:
-    """Return the price of the longest name with which the model's begins: servers add dates to names. Pure."""
-    fitting = [name for name in prices if model.startswith(name)]
-    return prices[max(fitting, key=len)] if fitting else None
-
-
-def cost_of(usage: dict[str, object], price: tuple[float, ...] | None) -> float | None:
-    """Return the US dollars of one request. Prices are per million tokens: read, written, read from the cache, written
-    to it."""
-    if price is None:
-        return None
-    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    return sum(float(str(usage.get(name) or 0)) * each for name, each in zip(names, price, strict=True)) / 1_000_000
