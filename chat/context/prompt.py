@@ -19,9 +19,10 @@ from chat.context import cache_marks, file_shares, per_message
 from chat.context.file_shares import Share
 from chat.context.files import named_in
 from chat.context.heads import head_of, holds_memory, withhold_thinking
+from chat.context.lost import LOST_KEY, changed_metas, readable_rows
 from chat.context.rounds import NO_ROUNDS, RoundsInView, rounds_for_turn, rounds_in_view, rounds_of_last_request
 from chat.context.shared.rows import as_sent
-from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
+from chat.context.view import CACHE_KEY, COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.context.without_memory.rows import rounds_without_memory, without_memory
 from chat.conversations import model_choice
 from chat.models import Attachment, ChatSession, ChatSessionQuerySet, ContextRound, Head, Message, SubTask, Turn
@@ -122,13 +123,16 @@ def with_context(row: ViewRow, message: Message) -> ViewRow:
     """Return `row` with the context that was stored with `message`, if it is its row."""
     if row.seq != message.seq or per_message.META_KEY not in message.meta:
         return row
+    if row.meta.get(LOST_KEY):
+        # As it is shown to who may not read all of it any more.
+        return row
     return replace(row, meta=row.meta | {per_message.META_KEY: message.meta[per_message.META_KEY]})
 
 
 def request_for(session: ChatSession, head: Head, rows: Sequence[ViewRow], view: View) -> Request:
     """Return the request of `view`, which was made of `rows`, with its cache breakpoints. They are set in `view`."""
     system: list[Block] = [{"type": "text", "text": head.system}]
-    if settings.CACHE != "off" and view.messages:
+    if settings.CACHE != cache_marks.OFF and view.messages:
         cache_marks.mark(system, view.messages, cache_marks.lifetime_for(settings.CACHE, rows))
     return Request(
         model=model_choice.model_of(session),
@@ -167,11 +171,14 @@ def larger_limit(turn: Turn) -> int | None:
 def rows_of(session: ChatSession, after_seq: int = 0) -> list[ViewRow]:
     """Return the rows of the shown and finished messages after `after_seq`, in order."""
     rows = session.messages.shown().finished().filter(seq__gt=after_seq)
-    return as_sent(session, [ViewRow(*columns) for columns in rows.values_list(*COLUMNS)])
+    return readable_rows(session, as_sent(session, [ViewRow(*columns) for columns in rows.values_list(*COLUMNS)]))
 
 
 def without_lost(session: ChatSession, rows: list[ViewRow]) -> list[ViewRow]:
-    """Return `rows` without the context that extensions may not send any more, which is stored."""
+    """Return `rows` without the context that extensions may not send any more, which is stored, and so is what else
+    is left out of them now."""
+    if left_out := changed_metas(rows):
+        store_left_out(session, left_out)
     changed: dict[int, dict[str, Any]] = {}
     for each in extensions.installed():
         source = each.message_context
@@ -185,6 +192,16 @@ def without_lost(session: ChatSession, rows: list[ViewRow]) -> list[ViewRow]:
         return rows
     store_context(session, changed)
     return [replace(row, meta=changed[row.seq]) if row.seq in changed else row for row in rows]
+
+
+@transaction.atomic
+def store_left_out(session: ChatSession, left_out: dict[int, dict[str, Any]]) -> None:
+    """Store what is left out of these messages, by number, and withhold the thinking that is bound to what was sent."""
+    ChatSession.objects.select_for_update(no_key=True).get(pk=session.pk)
+    for message in session.messages.filter(seq__in=left_out).only("seq", "meta"):
+        message.meta[LOST_KEY] = left_out[message.seq]
+        message.save(update_fields=["meta"])
+    withhold_thinking(session, session.last_complete_seq())
 
 
 @transaction.atomic
@@ -271,7 +288,7 @@ def store_shares(session: ChatSession, changed: dict[int, tuple[ViewRow, list[Sh
 
 def set_answer_meta(answer: Message, request: Request, turn: Turn) -> None:
     """Set in the meta of `answer` how `request` was made, which was built for `turn`."""
-    sent: dict[str, Any] = {"prefix": request.digest}
+    sent: dict[str, Any] = {"prefix": request.digest, CACHE_KEY: cache_marks.lifetime_of(request.system)}
     if request.effort:
         sent["effort"] = request.effort
     if not request.thinks:
