@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce
 from chat.context.meter import Meter, counted_meters, with_counted
 from chat.models import ChatSession, ChatSessionQuerySet, ContextRound
 from oneclaw.spend.prices import ABOVE, cost_of
+from oneclaw.spend.usage import COUNT_MAX_TOKENS
 
 # Copies in a fork were paid for in the conversation that they come from.
 USAGE = """
@@ -26,9 +27,15 @@ USAGE = """
     GROUP BY message.session_id, message.model, step
 """
 USAGE_NAMES = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-TOKENS = {name: f"coalesce((message.usage->>'{name}')::bigint, 0)" for name in USAGE_NAMES}
-SUMS = ", ".join(f"sum({tokens})::bigint" for tokens in TOKENS.values())
-READ = " + ".join(tokens for name, tokens in TOKENS.items() if name != "output_tokens")
+# As oneclaw.spend.usage.count_of: 0 for what is no possible number of tokens.
+COUNT = """
+    CASE WHEN jsonb_typeof(message.usage->'{name}') = 'number'
+        AND (message.usage->>'{name}')::numeric BETWEEN 0 AND {most}
+    THEN (message.usage->>'{name}')::numeric ELSE 0 END
+"""
+COUNTS = {name: COUNT.format(name=name, most=COUNT_MAX_TOKENS) for name in USAGE_NAMES}
+SUMS = ", ".join(f"sum({count})::bigint" for count in COUNTS.values())
+READ = "(" + " + ".join(count for name, count in COUNTS.items() if name != "output_tokens") + ")::bigint"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from chat.extensions import Detail
 from chat.models import Message
 from oneclaw import llm
 from oneclaw.spend.prices import cost_of
+from oneclaw.spend.usage import count_of, counts_of
 
 
 @dataclass(frozen=True)
@@ -64,11 +65,11 @@ def tokens_of(answers: Sequence[Message]) -> Tokens:
     """Add up the requests, each at the price of the server that has answered."""
 
     def total(name: str) -> int:
-        return sum(int((answer.usage or {}).get(name) or 0) for answer in answers)
+        return sum(count_of(answer.usage, name) for answer in answers)
 
     costs = [
-        cost_of(answer.model, answer.usage or {}, llm.prices_on(answer.meta.get(Message.UPSTREAM_KEY, "")))
-        for answer in answers
+        cost_of(each.model, counts_of(each.usage), llm.prices_on(each.meta.get(Message.UPSTREAM_KEY, "")))
+        for each in answers
     ]
     known = [cost for cost in costs if cost is not None]
     return Tokens(

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.conf import settings
 
 from oneclaw.config.upstreams import Upstream
 from oneclaw.models import Spend
+from oneclaw.spend.usage import INPUT_NAMES
 
 P = TypeVar("P")
-INPUT_NAMES = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 # Between a model's name and the number of tokens from which on its price applies.
 ABOVE = ">"
 
@@ -44,19 +44,15 @@ def exact_price_of(
 
 
 def cost_of(
-    model: str, usage: Mapping[str, Any], prices: Mapping[str, tuple[float, ...]], input_tokens: int | None = None
+    model: str, counts: Mapping[str, int], prices: Mapping[str, tuple[float, ...]], input_tokens: int | None = None
 ) -> float | None:
     """Return the US dollars of one request, or of several at the price of one with `input_tokens`; None: no price.
 
     Prices are per million tokens: read, written, read from the cache, written to it.
     """
-    used = sum(_tokens(usage, name) for name in INPUT_NAMES) if input_tokens is None else input_tokens
-    price = price_of(model, prices, int(used))
+    used = sum(counts.get(name, 0) for name in INPUT_NAMES) if input_tokens is None else input_tokens
+    price = price_of(model, prices, used)
     if price is None:
         return None
     names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    return sum(_tokens(usage, name) * each for name, each in zip(names, price, strict=True)) / 1_000_000
-
-
-def _tokens(usage: Mapping[str, Any], name: str) -> float:
-    return float(str(usage.get(name) or 0))
+    return sum(counts.get(name, 0) * each for name, each in zip(names, price, strict=True)) / 1_000_000
