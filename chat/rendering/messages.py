@@ -17,7 +17,7 @@ from django.utils.translation import get_language, gettext
 from chat import extensions
 from chat.answering import INSTEAD_OF_KEY, PLAIN_KEY, WITHOUT_MEMORY_KEY, offered_models
 from chat.models import Message, Version
-from chat.rendering import citations, incremental
+from chat.rendering import citations, incremental, outgoing_links
 from chat.rendering.cards import RUNNING_CARD, Card
 from oneclaw.llm import Block, ToolsWithoutEndError
 from oneclaw.reasons import Reason
@@ -72,6 +72,8 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
         "seq": str(message.seq),
         "status": status,
         "text": message.text,
+        # For the field in which its author edits it.
+        "pasted": json.dumps(message.meta[message.PASTED_KEY]) if message.PASTED_KEY in message.meta else "",
         "by_person": by_person,
         "is_relayed": by_person and bool(message.origin_id),
         "origin": message.origin_id,
@@ -205,6 +207,7 @@ def answer_html(message: Message, results: Mapping[str, Card]) -> SafeString:
         html = with_fresh_cards(message, results)
     else:
         html = rendered(message.content, results)
+    html = mark_safe(outgoing_links.with_hosts(html, message.pk))  # noqa: S308 - escaped there
     sources = message.meta.get(citations.SOURCES_KEY)
     # What came from its owner's memory before the conversation was shared is not named to others.
     marks = citations.Marks(sources or {}, None if message.hides_memory else message.pk)
