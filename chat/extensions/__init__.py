@@ -35,7 +35,9 @@ from chat.extensions.registry import (
     is_for_others,
     masked,
     open_work_of,
+    optional_tools,
     passages_of_result,
+    reader_of_results,
     reading,
     reads_conversations,
     register,
@@ -46,6 +48,7 @@ from chat.extensions.registry import (
     tool_sends_whole,
     tool_updates,
     tools_for,
+    tools_to_keep,
     unregister,
     waiting_for,
 )
@@ -53,6 +56,7 @@ from chat.extensions.run_hooks import HookRun, run_hooks
 from chat.extensions.space_tabs import SpaceTab
 from chat.extensions.types import (
     COMMAND_CALL_PREFIX,
+    MARKS_KEY,
     AnswerLine,
     CallUpdate,
     ContextItem,

@@ -62,7 +62,7 @@ def write(user: User) -> Iterator[ZipEntry]:
 
 
 def written_agent(agent: Agent) -> dict[str, Any]:
-    fields = ("name", "instructions", "model", "effort", "dm_scope", "tools_off", "own_memory")
+    fields = ("name", "instructions", "model", "effort", "dm_scope", "tools_off", "tools_on", "own_memory")
     return {name: getattr(agent, name) for name in fields}
 
 
@@ -98,8 +98,9 @@ def take_agent(user: User, value: dict[str, Any]) -> None:
     """Make the agent, unless the person has one of this name."""
     if Agent.objects.own_of(user).filter(name=value.get("name")).exists():
         return
-    off = value.get("tools_off")
-    tools = set(extensions.tool_labels()) - set(map(str, off if isinstance(off, list) else []))
+    off, on = (value.get(name) if isinstance(value.get(name), list) else [] for name in ("tools_off", "tools_on"))
+    optional = extensions.optional_tools().keys() - set(map(str, on or ()))
+    tools = set(extensions.tool_labels()) - optional - set(map(str, off or ()))
     memory = "own" if value.get("own_memory") is True else ""
     try:
         agents.create(

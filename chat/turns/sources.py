@@ -30,7 +30,7 @@ class TurnSources:
         """Note the results of the calls `uses`, by tool_use id, and in their `row` how the model is sent them."""
         shares = shares_of(list(results.values()), uses, self._offered)
         cited = cited_calls(uses, results, shares, self._model)
-        if sent := {name: value for name, value in (("results", shares), ("cited", cited)) if value}:
+        if sent := {name: value for name, value in (("shares", shares), ("cited", cited)) if value}:
             row.meta = {META_KEY: sent}
         self._titles |= sources_of_results(uses, results)
 

@@ -25,6 +25,7 @@ AUTHOR_NAMES = {Message.Role.USER.value: "Person", Message.Role.ASSISTANT.value:
 class TranscriptMessage:
     """A message of a transcript: its text without secrets, and the line, from 1, on which the text begins."""
 
+    id: int
     seq: int
     role: str
     at: dt.datetime
@@ -45,9 +46,10 @@ def transcript_messages(session: ChatSession, through_seq: int) -> Iterator[Tran
     words = said_while_on(session, words, Switch.TRANSCRIPTS)
     known, names = tombstones.of_space(transcript_space(session).pk), names_in(session)
     line = 1
-    for seq, role, at, text, author in words.order_by("seq").values_list("seq", "role", "created_at", "text", "author"):
+    columns = ("id", "seq", "role", "created_at", "text", "author")
+    for id, seq, role, at, text, author in words.order_by("seq").values_list(*columns):
         text, _ = masked(known.without_forgotten_words(text.strip("\n")))
-        yield TranscriptMessage(seq, role, at, text, line + 1, names.get(author, "") if role == "user" else "")
+        yield TranscriptMessage(id, seq, role, at, text, line + 1, names.get(author, "") if role == "user" else "")
         # The label before it and a blank line after it.
         line += text.count("\n") + 3
 

@@ -7,6 +7,7 @@ from chat.context import per_message
 from chat.models import Attachment, ChatSession, ContextRound, Message
 from memory.models import Suggestion
 from memory.policy.access import is_shared
+from memory.policy.addresses import is_of_others
 from memory.policy.imported import imported_through
 from memory.policy.paths import CURATED, CURATED_ALTERNATIVE
 from memory.prompt import items
@@ -113,7 +114,9 @@ def _of_other_extensions(message: Message) -> Iterator[SourceText]:
 def _of_memory(path: str, text: str, heading: str) -> Iterator[SourceText]:
     if path in (CURATED, CURATED_ALTERNATIVE):
         return
-    if path.startswith("/c/"):
+    if is_of_others(path):
+        yield SourceText(Kind.ATTACHMENT, heading or path, text)
+    elif path.startswith("/c/"):
         yield SourceText(Kind.FOUND, heading, text, path)
     else:
         yield SourceText(Kind.RECALLED, path, text)

@@ -57,7 +57,7 @@ async def test_the_answer_waits_for_the_result_which_is_quoted_as_data(ada, scri
     assert await in_database(paid_for, "answer") == [(ada.pk, None, talk.session_id, True)] * 2
     # It has the tools that read memory, but none for other conversations, and does not know this one.
     (asked,) = brain.children_asked
-    assert {tool["name"] for tool in asked["tools"]} == {"memory_get", "memory_search", "read_result"}
+    assert {tool["name"] for tool in asked["tools"]} == {"memory_get", "memory_search"}
     assert "How many birds" not in str(asked["messages"])
 
 

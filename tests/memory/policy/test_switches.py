@@ -17,7 +17,8 @@ from memory.notes import claims, coverage, document_jobs, flush
 from memory.policy import switches
 from memory.policy.paths import recent_path
 from memory.policy.switches import Switch
-from memory.tools.reading import GET, SEARCH
+from memory.tools.get import GET
+from memory.tools.reading import SEARCH
 from oneclaw.demo.scripted import answer
 from oneclaw.jobs import ClaimLostError
 from oneclaw.models import User

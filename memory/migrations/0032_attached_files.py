@@ -1,0 +1,25 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('memory', '0031_proposals_and_shared_conversations'),
+        ('chat', '0037_tools_on'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='transcriptchunk',
+            name='file_id',
+            field=models.UUIDField(blank=True, null=True),
+        ),
+        # Conversations with files are indexed again, with the text of these.
+        migrations.RunSQL(
+            """
+            UPDATE memory_transcriptindex SET due_at = statement_timestamp()
+             WHERE session_id IN (SELECT session_id FROM chat_attachment WHERE text <> '' AND source IS NULL)
+            """,
+            migrations.RunSQL.noop,
+        ),
+    ]
