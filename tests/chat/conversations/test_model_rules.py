@@ -26,7 +26,7 @@ from tests.chat.shared.cast import shared_conversation
 from tests.programs import refusal
 from tests.talk import Talk
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("session_tools")]
 
 
 @pytest.fixture

@@ -29,6 +29,8 @@ from tests.sub_sessions import Brain, calling, finish, is_of_child, spawn, tasks
 from tests.sub_sessions import results as results_of
 from tests.talk import Talk
 
+pytestmark = pytest.mark.usefixtures("session_tools")
+
 running = pytest.mark.django_db(transaction=True)
 
 
