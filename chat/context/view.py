@@ -26,7 +26,7 @@ from oneclaw.llm import ApiMessage, Block
 # The blocks that a model signs together with everything before them.
 THINKING = ("thinking", "redacted_thinking")
 # The key in Message.meta for what of a message was sent first: {"files": [share, …]} of a person's message, and
-# {"notes": [text, …]} with words of the server before it; of the results of tools {"shares": those of
+# {"notes": [text, …], "day": text} with words of the server before it; of the results of tools {"shares": those of
 # chat/context/results.py, "results": those of earlier releases, "cited": the calls whose results are sent as search
 # results}; and of an answer {"prefix": digest}, with {"effort": level}
 # if there was one, {"thinks": False} if thinking was turned off, and {"rounds": [number, …]} if there were any.
@@ -148,6 +148,8 @@ def sendable(
     text: it is signed together with text that no request may hold. The results `pruned` are shortened afterwards."""
     for note in row.sent("notes") or ():
         yield {"type": "text", "text": note}
+    if day := row.sent("day"):
+        yield {"type": "text", "text": day}
     if text := per_message.text_of(row.meta):
         yield {"type": "text", "text": text}
     shares: Sequence[Share] = row.sent("files") or ()

@@ -4,19 +4,17 @@ conversations.py), and stays readable when a summary replaces the message.
 The address of a file is that of its page, `/files/<id>`. Who may read the message may read its file.
 """
 
+import datetime as dt
 import re
 import uuid
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from chat.context.files import plain_name
-from chat.models import ChatSession, MessageFile, MessageQuerySet
+from chat.models import ChatSession, Message, MessageFile, MessageQuerySet
 from memory.index import transcripts
 from memory.policy import tombstones
-from memory.policy.access import may_read, readable_transcripts, said_while_on, sources_of
+from memory.policy.access import may_read, readable_transcripts, sources_of
 from memory.policy.secrets import masked
-from memory.policy.switches import Switch
 
 FILE_PATH = re.compile(r"/files/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 # The newest files that a summary names.
@@ -30,6 +28,9 @@ class AttachedFile:
     id: uuid.UUID
     name: str
     text: str
+    # The position and the time of the message.
+    seq: int
+    at: dt.datetime
 
     @property
     def path(self) -> str:
@@ -37,18 +38,18 @@ class AttachedFile:
         return f"/files/{self.id}"
 
 
-def of_messages(session: ChatSession, messages: MessageQuerySet) -> Mapping[int, Sequence[AttachedFile]]:
-    """Return the files of these `messages` of `session` that have text, by the ids of the messages.
+def of_messages(session: ChatSession, messages: MessageQuerySet) -> list[AttachedFile]:
+    """Return the files of these `messages` of `session` that have text, in order.
 
     What was chosen from a library is left out: it is read there, where its access is checked.
     """
     named = MessageFile.objects.filter(message__in=messages, attachment__source=None).exclude(attachment__text="")
     known = tombstones.of_space(transcripts.transcript_space(session).pk)
-    found: dict[int, list[AttachedFile]] = defaultdict(list)
-    for row in named.select_related("attachment").order_by("message__seq", "pk"):
+    found = []
+    for row in named.select_related("attachment", "message").order_by("message__seq", "pk"):
         text, _ = masked(known.without_forgotten_words(row.attachment.text.strip("\n")))
-        file = AttachedFile(row.attachment_id, plain_name(row.attachment.name), text)
-        found[row.message_id].append(file)
+        name, message = plain_name(row.attachment.name), row.message
+        found.append(AttachedFile(row.attachment_id, name, text, message.seq, message.created_at))
     return found
 
 
@@ -59,25 +60,24 @@ def read(session: ChatSession, path: str) -> AttachedFile | None:
     if named is None or not may_read(session):
         return None
     id = uuid.UUID(named[1])
-    sessions = ChatSession.objects.filter(messages__file_names__attachment=id).distinct()
     own = session.messages.shown().filter(seq__gt=session.shared_seq if session.is_shared else 0)
-    if found := _named(session, own, {id}):
+    if found := _named(session, own, id):
         return found
     if not sources_of(session).reads_transcripts:
         return None
-    for other in readable_transcripts(session).filter(pk__in=sessions).exclude(pk=session.pk):
-        if not transcripts.is_kept(other):
-            continue
-        said = other.messages.filter(active=True, seq__gt=other.copied_seq)
-        if found := _named(other, said_while_on(other, said, Switch.TRANSCRIPTS), {id}):
-            return found
+    holding = Message.objects.filter(file_names__attachment=id).values("session")
+    for other in readable_transcripts(session).filter(pk__in=holding).exclude(pk=session.pk):
+        if transcripts.is_kept(other):
+            kept = transcripts.kept_messages(other, other.last_complete_seq())
+            if found := _named(other, kept, id):
+                return found
     return None
 
 
-def _named(session: ChatSession, messages: MessageQuerySet, ids: Collection[uuid.UUID]) -> AttachedFile | None:
-    """Return the file of `messages` with one of these `ids`."""
-    with_file = messages.filter(file_names__attachment__in=ids)
-    return next((file for files in of_messages(session, with_file).values() for file in files if file.id in ids), None)
+def _named(session: ChatSession, messages: MessageQuerySet, id: uuid.UUID) -> AttachedFile | None:
+    """Return the file `id` of `messages`; None when it is of none of them."""
+    with_file = messages.filter(file_names__attachment=id)
+    return next((file for file in of_messages(session, with_file) if file.id == id), None)
 
 
 def ways_to(session: ChatSession, through_seq: int, tool: str) -> list[str]:
@@ -87,6 +87,6 @@ def ways_to(session: ChatSession, through_seq: int, tool: str) -> list[str]:
         return []
     replaced = session.messages.shown().filter(seq__lte=through_seq)
     replaced = replaced.filter(seq__gt=session.shared_seq if session.is_shared else 0)
-    files = {file.id: file for each in of_messages(session, replaced).values() for file in each}
+    files = {file.id: file for file in of_messages(session, replaced)}
     newest = list(files.values())[-NAMED_MAX_COUNT:]
     return [f"[{file.name}: read it again with {tool}, path {file.path}]" for file in newest]

@@ -12,14 +12,15 @@ from django.db.models.functions import Coalesce
 
 from chat.models import ChatSession, Message
 from memory.index import attached_files
+from memory.index.attached_files import AttachedFile
 from memory.index.documents import flags_of
-from memory.index.transcripts import TranscriptMessage, is_kept, transcript_messages, transcript_space
+from memory.index.transcripts import TranscriptMessage, is_kept, kept_messages, transcript_messages, transcript_space
 from memory.index.vectors import embed_transcript, embedded_text
 from memory.models import Forgetting, TranscriptChunk, TranscriptIndex
 from memory.policy import switches
 from memory.policy.access import lock_session, switches_of
 from memory.policy.switches import Switch
-from memory.text.chunking import Chunk, chunks_of, speakers
+from memory.text.chunking import chunks_of, speakers
 from memory.text.index_format import LAYOUT_VERSION, pack, text_key
 from memory.text.languages import LANGUAGE_NAMES as LANGUAGES
 from memory.text.languages import language_of
@@ -146,44 +147,37 @@ def build_chunks(session: ChatSession, through_seq: int) -> tuple[list[Transcrip
     come before it, as they do in a request, each in sections of its own.
     """
     said = list(transcript_messages(session, through_seq))
+    files = attached_files.of_messages(session, kept_messages(session, through_seq))
     language = language_of("\n".join(one.text for one in said))
-    cut = [(one, chunk) for one in said for chunk in chunks_of(one.text)]
-    names = speakers(chunk.text for _, chunk in cut)
-    files = attached_files.of_messages(session, session.messages.filter(pk__in=[one.id for one in said]))
+    names = speakers(chunk.text for one in said for chunk in chunks_of(one.text))
     chunks: list[TranscriptChunk] = []
     layout, terms = [], []
-    section, seq, first_section = 0, 0, 0
-
-    def add(one: TranscriptMessage, chunk: Chunk, line: int, role: str, file_id: uuid.UUID | None = None) -> None:
-        found = terms_of(chunk.text, language)
-        key = text_key(embedded_text(chunk.text, names))
-        chunks.append(
-            TranscriptChunk(
-                ordinal=len(chunks),
-                start_line=line + chunk.start_line - 1,
-                end_line=line + chunk.end_line - 1,
-                text=chunk.text,
-                text_key=key,
-                seq=one.seq,
-                role=role,
-                at=one.at,
-                file_id=file_id,
+    section = 0
+    # Of one message, the files come first.
+    for one in sorted([*files, *said], key=lambda one: one.seq):
+        message = one if isinstance(one, TranscriptMessage) else None
+        first_section = section + (message is None or message.role == Message.Role.USER)
+        for chunk in chunks_of(one.text):
+            section = first_section + chunk.section
+            found = terms_of(chunk.text, language)
+            day = session.owner.day(one.at)
+            key = text_key(embedded_text(chunk.text, names))
+            line = message.line if message else 1
+            chunks.append(
+                TranscriptChunk(
+                    ordinal=len(chunks),
+                    start_line=line + chunk.start_line - 1,
+                    end_line=line + chunk.end_line - 1,
+                    text=chunk.text,
+                    text_key=key,
+                    seq=one.seq,
+                    role=message.role if message else TranscriptChunk.OF_FILE,
+                    at=one.at,
+                    file_id=one.id if isinstance(one, AttachedFile) else None,
+                )
             )
-        )
-        day = session.owner.day(one.at)
-        layout.append((key, len(found), len(chunk.text), section, 0, day.toordinal(), flags_of(chunk, found)))
-        terms.extend(found)
-
-    for one, chunk in cut:
-        if one.seq != seq:
-            for file in files.get(one.id, ()):
-                first_section = section + 1
-                for of_file in chunks_of(file.text):
-                    section = first_section + of_file.section
-                    add(one, of_file, 1, TranscriptChunk.OF_FILE, file.id)
-            first_section, seq = section + (one.role == Message.Role.USER), one.seq
-        section = first_section + chunk.section
-        add(one, chunk, one.line, one.role)
+            layout.append((key, len(found), len(chunk.text), section, 0, day.toordinal(), flags_of(chunk, found)))
+            terms += found
     return chunks, pack(layout, terms, LANGUAGES.index(language))
 
 

@@ -21,8 +21,6 @@ HERE = {"session": "x"}
         ("sessions_spawn", {}, "task", "x" * 8_000),
     ],
 )
-
-pytestmark = pytest.mark.usefixtures("session_tools")
 def test_an_argument_is_taken_up_to_its_limit(name, arguments, argument, most):
     below, above = (most[1:], most + "x") if isinstance(most, str) else (most - 1, most + 1)
     for given in below, most:
