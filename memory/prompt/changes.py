@@ -89,7 +89,7 @@ def _changed_items(session: ChatSession, message: Message, memory: CuratedMemory
     if _is_current(known, versions):
         return []
     known = _newest([*in_head, *_noted(session, message, memory)], addresses)
-    if _is_current(known, versions) or Switch.SAVED not in switches_of(session):
+    if _is_current(known, versions) or not {Switch.SAVED, Switch.PRELOADED} <= switches_of(session):
         return []
     return _changes(session, memory, {document.path: document for document in rows}, *known)
 

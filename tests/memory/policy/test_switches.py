@@ -172,6 +172,32 @@ def test_without_recall_nothing_is_looked_up_by_itself(ada, space, append, off):
     assert "leaves at seven" not in asked(send(ada, question))[1]
 
 
+def test_without_preloading_memory_is_recalled_and_searched_but_not_in_the_prompt(ada, space, append, off):
+    index_document(append(space, "- The ferry to Naxos leaves at seven.\n- Ada drinks jasmine tea.\n").document_id)
+    system, messages, _ = asked(send(ada, "When does my ferry to Naxos leave?"))
+    assert ("jasmine" in system, "leaves at seven" in messages) == (True, False)
+    off(Switch.PRELOADED, Switch.TRANSCRIPTS)
+    accepted = send(ada, "When does my ferry to Naxos leave?")
+    system, messages, tools_offered = asked(accepted)
+    assert ("jasmine" in system, "leaves at seven" in system, "leaves at seven" in messages) == (False, False, True)
+    assert "save_memory" in tools_offered
+    session = accepted.message.session
+    assert call(SEARCH, session, query="jasmine tea").content["results"][0]["path"] == "MEMORY.md"
+    # What is saved meanwhile is no change that must be told.
+    settle(accepted)
+    append(space, "- Ada lives in Bern.\n")
+    assert "lives in Bern" not in asked(send(ada, "Thank you.", session.pk))[1]
+
+
+def test_turning_preloading_off_takes_memory_out_of_a_conversation_that_goes_on(ada, space, append, off):
+    append(space, "- Ada drinks jasmine tea.\n")
+    first = send(ada, "Hello.")
+    assert "jasmine" in asked(first)[0]
+    settle(first)
+    off(Switch.PRELOADED)
+    assert "jasmine" not in asked(send(ada, "Again.", first.message.session_id))[0]
+
+
 def test_without_saved_memory_no_notes_are_written_nor_asked_for(session, say, off, scripted):
     say(session, "I move to Bern.")
     queued = flush.request(session, "left")
@@ -262,7 +288,7 @@ def test_the_page_saves_the_choice_of_the_person_alone(ada, stranger, client, se
     told = client.post("/memory/switches", {"on": ["recall", "transcripts", "nonsense"]}, follow=True)
     assert "This applies from your next message." in told.content.decode()
     assert switches.on_for(ada) == {"recall"}
-    assert switches.on_for(stranger) == {"saved", "recent", "recall", "reviews"}
+    assert switches.on_for(stranger) == {"saved", "preloaded", "recent", "recall", "reviews"}
     assert offered(session) == []
     theirs = ChatSession.objects.create(key="theirs", owner=stranger, agent=default_agent())
     assert offered(theirs) == NAMES

@@ -14,6 +14,21 @@ class Migration(migrations.Migration):
             name='file_id',
             field=models.UUIDField(blank=True, null=True),
         ),
+        migrations.AlterField(
+            model_name='switchchoice',
+            name='switch',
+            field=models.CharField(
+                choices=[
+                    ('saved', 'Saved memory'),
+                    ('preloaded', 'Preloaded memory'),
+                    ('recent', 'Recent conversations'),
+                    ('recall', 'Recall'),
+                    ('transcripts', 'Transcripts'),
+                    ('reviews', 'Still true?'),
+                ],
+                max_length=20,
+            ),
+        ),
         # Conversations with files are indexed again, with the text of these.
         migrations.RunSQL(
             """
