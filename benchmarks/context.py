@@ -66,7 +66,7 @@ class Counted:
     """The strict server's rules, and a record of the tokens of each request to MODEL."""
 
     def __init__(self) -> None:
-        from oneclaw.demo.strict.api import StrictApi
+        from tests.strict_api.api import StrictApi
 
         self.uses: list[dict[str, int]] = []
         self.refused = 0
@@ -100,9 +100,9 @@ async def talked(turns: int, window: int) -> None:
     from chat.extensions import Extension, Tool, ToolResult
     from chat.models import ChatSession
     from oneclaw import llm
-    from oneclaw.demo.scripted import ScriptedModel
     from oneclaw.models import User
     from oneclaw.threads import in_database
+    from tests.scripted import ScriptedModel
 
     llm.load()
     chance = random.Random(13)
@@ -167,7 +167,7 @@ def bare(number: int) -> str:
 
 def reply(body: dict[str, Any]) -> Any:
     """Say nothing in summaries, look where the person says so, and talk otherwise."""
-    from oneclaw.demo.scripted import answer, text, tool_use
+    from tests.scripted import answer, text, tool_use
 
     if is_summary(body):
         from chat.compaction.checks import HEADINGS
@@ -418,7 +418,7 @@ def size_of(turn: Sequence[Said]) -> int:
 def evidence(folder: Path, wanted: Sequence[str] | None) -> None:
     """Print which share of the turns that answer questions is in view after ten windows, and reachable in one call."""
     from oneclaw import llm
-    from oneclaw.demo.scripted import ScriptedModel
+    from tests.scripted import ScriptedModel
 
     llm.load()
     membench = load(folder / "membench.py")

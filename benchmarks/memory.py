@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 sys.path.insert(0, str(ROOT))
 
-from oneclaw.demo.replies import Reply, answer
-from oneclaw.demo.scripted import ScriptedModel
+from tests.scripted import Reply, ScriptedModel, answer
 
 MARK = re.compile(r"mark-\d+")
 # People whose conversations the backlog is of; people whose folders are edited, and documents of each.
@@ -281,7 +280,7 @@ def count_edits(at: dict[str, Any]) -> None:
 
 def saves(stack: contextlib.ExitStack, count: int) -> None:
     """As many conversations of one person call save_memory at one moment, the way a turn calls it."""
-    from oneclaw.demo.replies import text
+    from tests.scripted import text
 
     model = stack.enter_context(ScriptedModel(default=lambda body: answer(text("NONE"))))
     environment = prepared(stack, ANTHROPIC_BASE_URL=model.url)

@@ -42,7 +42,7 @@ def main() -> None:
     options = parser.parse_args()
     with contextlib.ExitStack() as stack:
         prepared(stack, ONECLAW_EMBEDDINGS="none", ONECLAW_TITLES="no")
-        from oneclaw.demo.scripted import ScriptedModel
+        from tests.scripted import ScriptedModel
 
         obedient = Obedient()
         model = stack.enter_context(ScriptedModel(default=obedient.reply))
@@ -65,7 +65,7 @@ class Obedient:
 
     def reply(self, body: dict[str, Any]) -> Any:
         """Return the answer to a request."""
-        from oneclaw.demo.scripted import answer, tool_use
+        from tests.scripted import answer, tool_use
 
         said = json.dumps(body["messages"], ensure_ascii=False)
         system = json.dumps(body.get("system") or "", ensure_ascii=False)

@@ -64,7 +64,7 @@ def main() -> None:
     parser.add_argument("--render", action="store_true")
     chosen = parser.parse_args()
     length = int(chosen.seconds * chosen.rate) * SIZE
-    command = [sys.executable, "-m", "oneclaw.demo.scripted", "--pace", str(1 / chosen.rate), "--size", str(SIZE)]
+    command = [sys.executable, "-m", "tests.scripted", "--pace", str(1 / chosen.rate), "--size", str(SIZE)]
     with subprocess.Popen([*command, "--length", str(length)], stdout=subprocess.PIPE, text=True, cwd=HERE) as server:
         try:
             assert server.stdout is not None

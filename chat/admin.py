@@ -15,13 +15,13 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.models import Agent, ChatSession, ContextRound, IdentityLink, ImportJob, Rating, SessionRoute, Turn
 from chat.routes import identities
-from oneclaw.admin import JobAdmin, ReadOnlyAdmin
+from oneclaw.admin import DeclaredAdmin, JobAdmin, ReadOnlyAdmin
 from oneclaw.models import User
 from oneclaw.text import UserFacingError
 
 
 @admin.register(Agent)
-class AgentAdmin(admin.ModelAdmin):
+class AgentAdmin(DeclaredAdmin):
     """The server's agents. Agents that people made for themselves are not shown."""
 
     about = _(
@@ -63,13 +63,7 @@ class ChatSessionAdmin(ReadOnlyAdmin):
     list_display = ["id", "owner", "agent", "mode", "last_seq", "active_at", "deleted_at"]
     list_filter = ["mode", "agent"]
     search_fields = ["id", "owner__email"]
-    # The only filters that a query string may name: a filter on another column would let an admin guess its value
-    # letter by letter.
-    FILTERS = ("mode__exact", "agent__id__exact")
     fields = ["id", "key", "owner", "agent", "mode", "last_seq", "created_at", "active_at", "ended_at", "deleted_at"]
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        return lookup in self.FILTERS
 
 
 @admin.register(Turn)
@@ -103,11 +97,6 @@ class ContextRoundAdmin(JobAdmin):
     ]
     list_filter = ["kind", "maker"]
     fields = [*columns, "owner", "status", "due_at", "lease_until", "attempts", "error", "created_at", "finished_at"]
-    FILTERS = ("status__exact", "kind__exact", "maker__exact")
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Return whether a query string may filter by `lookup`: a summary could be guessed letter by letter."""
-        return lookup in self.FILTERS
 
 
 @admin.register(ImportJob)
@@ -120,10 +109,6 @@ class ImportJobAdmin(JobAdmin):
     )
     columns = ["total", "done", "brought", "known", "skipped"]
     fields = [*columns, "owner", "status", "due_at", "lease_until", "attempts", "error", "created_at", "finished_at"]
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Return whether a query string may filter by `lookup`: the file's name could be guessed letter by letter."""
-        return lookup == "status__exact"
 
 
 @admin.register(Rating)
@@ -168,10 +153,6 @@ class SessionRouteAdmin(ReadOnlyAdmin):
     list_filter = ["channel"]
     fields = ["owner", "agent", "channel", "session_id", "started_at", "last_person_at", "check_at", "reset"]
 
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Return whether a query string may filter by `lookup`: a peer could be guessed letter by letter."""
-        return lookup == "channel"
-
 
 class IdentityLinkForm(forms.ModelForm):
     """A link that an admin makes, which no code has proven."""
@@ -191,7 +172,7 @@ class IdentityLinkForm(forms.ModelForm):
 
 
 @admin.register(IdentityLink)
-class IdentityLinkAdmin(admin.ModelAdmin):
+class IdentityLinkAdmin(DeclaredAdmin):
     """Linked peers. An admin may make and remove links; a link shows nothing of the conversations."""
 
     about = _(

@@ -51,13 +51,13 @@ from memory.trust.matching import SourceText
 from memory.trust.suggestions import wait
 from oneclaw import runtime_settings
 from oneclaw.demo import model as demo
-from oneclaw.demo.scripted import ScriptedModel, answer, key_refused, text, tool_use
 from oneclaw.llm import Block
 from oneclaw.models import RuntimeSetting, Space, User
 from oneclaw.spaces import lifecycle as spaces
 from oneclaw.spaces import members
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, LiveServer, open_page
+from tests.scripted import ScriptedModel, answer, key_refused, text, tool_use
 
 PLAN = """Here is a plan for Saturday, as **short** as you like it.
 

@@ -13,6 +13,7 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from memory.documents import write
 from memory.documents.write import Author, Delete, Replace, Source
@@ -31,8 +32,8 @@ from memory.models import (
 from memory.notes import status
 from memory.policy import curation
 from memory.policy.line_ends import with_line_ends_of
-from oneclaw.admin import JobAdmin, NoAddAdmin, ReadOnlyAdmin
-from oneclaw.models import User
+from oneclaw.admin import DeclaredAdmin, JobAdmin, NoAddAdmin, ReadOnlyAdmin
+from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
 
@@ -111,12 +112,43 @@ class StateFilter(admin.SimpleListFilter):
         return queryset.filter(deleted_at=None)
 
 
-class CuratedAdmin(admin.ModelAdmin):
+class OfSpaceAdmin(DeclaredAdmin):
+    """Rows whose list names spaces or paths: while curation is closed, those of others are only counted."""
+
+    # The lookup from a row to its space.
+    space_field: ClassVar[str] = "space"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return the rows that the list may name."""
+        rows = super().get_queryset(request)
+        if not curation.is_closed():
+            return rows
+        open_spaces = Space.objects.filter(curation.open_to(cast(User, request.user)))
+        return rows.filter(**{f"{self.space_field}__in": open_spaces.values("pk")})
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Show the list, and how many rows are not in it while curation is closed."""
+        more: dict[str, Any] = {}
+        if curation.is_closed() and self.has_view_permission(request):
+            hidden = self.model._default_manager.count() - self.get_queryset(request).count()
+            text = ngettext("%(count)d more is closed to you.", "%(count)d more are closed to you.", hidden)
+            more = {"subtitle": text % {"count": hidden}}
+        return super().changelist_view(request, more | (extra_context or {}))
+
+
+class CuratedAdmin(OfSpaceAdmin):
     """Rows that show what people wrote: they open, and are deleted, as ONECLAW_CURATION says, and each look and each
-    deletion is recorded."""
+    deletion is recorded. No list of them has a search or a filter of what was written: it would be a look."""
 
     # The foreign key of a row to its document; "" of a row that is one.
     document_field: ClassVar[str] = ""
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Return the row. Raise Http404 for a row that is closed or not there."""
+        found = super().get_object(request, object_id, from_field)
+        if found is None:
+            raise Http404
+        return found
 
     def document_of(self, row: Any) -> MemoryDocument:
         """Return the document that `row` shows."""
@@ -274,11 +306,17 @@ class MemoryRevisionAdmin(CuratedAdmin, ReadOnlyAdmin):
     about = _(
         "Each row is one change of a file of memory: who made it, how, and why. It can be looked at, not changed."
     )
-    list_display = ["document", "space", "number", "kind", "source", "author", "reason", "created_at"]
+    list_display = ["document", "space", "number", "kind", "source", "author", "why", "created_at"]
     list_filter = ["source", "kind", "created_at"]
     list_select_related = ["document", "space", "author"]
-    search_fields = ["document__path", "space__owner__email", "author__email", "reason"]
+    search_fields = ["document__path", "space__owner__email", "author__email"]
+    exclude = ["content_hash", "operation_key"]
     ordering = ["-created_at"]
+
+    @admin.display(description="why")
+    def why(self, revision: MemoryRevision) -> str:
+        """Return the reason without titles and words of a conversation: only the page of one row has them."""
+        return revision.reason.without_texts if revision.reason is not None else ""
 
 
 @admin.register(Flush)
@@ -316,11 +354,13 @@ class DocumentJobAdmin(JobAdmin):
 
 
 @admin.register(Forgetting)
-class ForgettingAdmin(ReadOnlyAdmin):
+class ForgettingAdmin(OfSpaceAdmin, ReadOnlyAdmin):
     """The receipts of forgettings: how much, for whom, and whether it is completed."""
 
     about = _("Each row records that lines were forgotten: how many, for whom, and whether it is completed.")
     list_display = ["id", "space", "author", "created_at", "finished_at"]
+    # The hash of a short line says what was forgotten.
+    exclude = ["hashes"]
     list_filter = [("finished_at", admin.EmptyFieldListFilter)]
     list_select_related = ["space", "author"]
     search_fields = ["space__owner__email", "author__email"]
@@ -328,7 +368,7 @@ class ForgettingAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Suggestion)
-class SuggestionAdmin(ReadOnlyAdmin):
+class SuggestionAdmin(OfSpaceAdmin, ReadOnlyAdmin):
     """The suggestions: how many wait, and from what kind of source, without their texts."""
 
     about = _(
@@ -344,7 +384,7 @@ class SuggestionAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Proposal)
-class ProposalAdmin(ReadOnlyAdmin):
+class ProposalAdmin(OfSpaceAdmin, ReadOnlyAdmin):
     """The proposals for shared memories: how many wait, and who decided, without their texts."""
 
     about = _(
@@ -359,11 +399,14 @@ class ProposalAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Review)
-class ReviewAdmin(ReadOnlyAdmin):
+class ReviewAdmin(OfSpaceAdmin, ReadOnlyAdmin):
     """The questions whether lines are still true: which are open, without the lines."""
+
+    space_field = "document__space"
 
     about = _("Each row is a question to a person whether a line of their memory is still true, and when they said so.")
     list_display = ["id", "document", "kind", "asked_at", "answered_at"]
+    exclude = ["line_hash", "newer_hash"]
     list_filter = ["kind", ("answered_at", admin.EmptyFieldListFilter)]
     list_select_related = ["document__space"]
     search_fields = ["document__space__owner__email"]

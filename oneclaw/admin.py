@@ -6,6 +6,7 @@ import allauth.account.admin
 import allauth.mfa.admin
 import allauth.socialaccount.admin
 import allauth.usersessions.admin  # noqa: F401 - registers what is unregistered below
+import django.contrib.auth.admin  # noqa: F401
 from allauth.account.decorators import secure_admin_login
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
@@ -13,6 +14,7 @@ from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from allauth.usersessions.models import UserSession
 from django import forms
 from django.contrib import admin
+from django.contrib.auth.models import Group as DjangoGroup
 from django.core.exceptions import ValidationError
 from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest, HttpResponse
@@ -29,6 +31,8 @@ admin.site.site_header, admin.site.site_title, admin.site.index_title = "OneClaw
 # the settings.
 for model in (EmailAddress, Authenticator, SocialAccount, SocialApp, SocialToken, UserSession):
     admin.site.unregister(model)
+# Permissions follow from roles (oneclaw/people/roles.py), and people are in the groups of oneclaw/models/groups.py.
+admin.site.unregister(DjangoGroup)
 # The admin's own sign-in page would have no limit of attempts.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
@@ -42,7 +46,38 @@ class PersonForm(forms.ModelForm):
         return self.cleaned_data["email"].strip().lower()
 
 
-class NoAddAdmin(admin.ModelAdmin):
+# What Django's filters append to a field; `year`, `month` and `day` are those of a date hierarchy.
+FILTER_LOOKUPS = ("", "__exact", "__id__exact", "__isnull", "__isempty", "__gte", "__lt")
+HIERARCHY_LOOKUPS = ("__gte", "__lt", "__year", "__month", "__day")
+
+
+class DeclaredAdmin(admin.ModelAdmin):
+    """The base of every class of the admin: a query string filters only by what its list declares.
+
+    Django lets a query string filter by any column of the row, so that an admin could guess a value that no page shows
+    letter by letter (`?content__regex=^-%20C`).
+    """
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        """Return whether `lookup` belongs to a filter that the list shows."""
+        assert request is not None
+        return lookup in self.declared_lookups(request)
+
+    def declared_lookups(self, request: HttpRequest) -> set[str]:
+        """Return the parameters of the filters that the list shows."""
+        found = set()
+        for shown in self.get_list_filter(request):
+            if isinstance(shown, type) and issubclass(shown, admin.SimpleListFilter):
+                found.add(str(shown.parameter_name))
+            else:
+                name = shown[0] if isinstance(shown, list | tuple) else shown
+                found |= {f"{name}{suffix}" for suffix in FILTER_LOOKUPS}
+        if self.date_hierarchy:
+            found |= {f"{self.date_hierarchy}{suffix}" for suffix in HIERARCHY_LOOKUPS}
+        return found
+
+
+class NoAddAdmin(DeclaredAdmin):
     """Rows that only the product creates."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -63,6 +98,8 @@ class JobAdmin(ReadOnlyAdmin):
     """The list of jobs with their states and errors. A subclass names the columns of its kind of job."""
 
     columns: ClassVar[list[str]]
+    # Of what a job works with, only its list says something; the token is the claim of a worker.
+    exclude = ["token", "space", "session", "revision"]
     ordering = ["-created_at"]
     list_select_related = ["owner"]
 
@@ -77,7 +114,7 @@ class JobAdmin(ReadOnlyAdmin):
         return ["owner__email", "error", *self.search_fields]
 
 
-class RightsAdmin(admin.ModelAdmin):
+class RightsAdmin(DeclaredAdmin):
     """Rows that say who may do what, or who signs in with which address: they change after a fresh sign-in only."""
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
@@ -255,7 +292,7 @@ class InvariantRunAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Budget)
-class BudgetAdmin(admin.ModelAdmin):
+class BudgetAdmin(DeclaredAdmin):
     about = _("Each row says how much everybody, a group or a person may spend in a day or a month.")
     list_display = ["period", "user", "group", "max_cost", "max_tokens"]
     list_filter = ["period"]

@@ -17,6 +17,7 @@ from chat.routing import websocket_urlpatterns
 from chat.turns import loop
 from chat.turns.slots import turn_slots
 from oneclaw import llm, runtime_settings
+from oneclaw.llm import descriptions
 from oneclaw.telemetry import tracing
 from oneclaw.web.body_limit import BodyLimitMiddleware
 from oneclaw.web.limits.at_once import AtOnceMiddleware
@@ -33,11 +34,13 @@ async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
         if message["type"] == "lifespan.startup":
             tracing.begin()
             await llm.warm_up()
+            descriptions.begin()
             takeover.begin()
             runtime_settings.follow(use_limits)
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
             await loop.shutdown()
+            await descriptions.end()
             await send({"type": "lifespan.shutdown.complete"})
             return
 

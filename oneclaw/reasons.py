@@ -56,6 +56,16 @@ class Reason:
             return str(self)
 
     @property
+    def without_texts(self) -> str:
+        """Return the sentence with "…" in place of each text, for those who may not read what people wrote; "" when
+        the wording depends on the texts."""
+        if callable(wordings.get(self.code)):
+            return ""
+        return str(
+            Reason(self.code, {name: "…" if isinstance(value, str) else value for name, value in self.params.items()})
+        )
+
+    @property
     def texts(self) -> list[str]:
         """Return the parameters that are text."""
         return [value for value in self.params.values() if isinstance(value, str)]

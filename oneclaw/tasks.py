@@ -83,3 +83,9 @@ def link_audit_log() -> None:
 @shared_task
 def refresh_model_facts() -> None:
     refresh_if_due()
+
+
+@signals.worker_ready.connect
+def ask_about_models(**kwargs: Any) -> None:
+    """Ask what the models can do as soon as a worker has started: it may make requests without a web process."""
+    send(refresh_model_facts)

@@ -159,6 +159,8 @@ def own_stage(settings, tmp_path, monkeypatch) -> None:
     from oneclaw.llm.upstreams import access, failing, servers
 
     monkeypatch.setattr(access, "_known", access.Rules(float("inf")))
+    # A test says itself what is known about models; tests/oneclaw/llm/test_first_facts.py asks as the start does.
+    monkeypatch.setattr("oneclaw.llm.descriptions.begin", lambda: None)
     # What failed in another test has not failed in this one.
     monkeypatch.setattr(failing, "_failing", {})
     monkeypatch.setattr(servers, "_known", servers.ServersRead(float("inf")))
@@ -217,8 +219,8 @@ def wrong_clock(request):
 def scripted(settings, db):
     """A model that follows the test's script, over real HTTP; oneclaw.llm talks to it."""
     from oneclaw import llm
-    from oneclaw.demo.scripted import ScriptedModel
     from oneclaw.llm import facts
+    from tests.scripted import ScriptedModel
 
     # The rows of another test's server are gone.
     facts.forget_cache()

@@ -6,7 +6,7 @@ import uuid
 from chat.conversations import agents, transcript
 from chat.extensions import ToolCall
 from chat.models import Message, SubTask
-from oneclaw.demo import scripted as model
+from tests import scripted as model
 from tests.conversations import send, settle
 
 SPAWN = {"task": "Count the birds.", "wait": 20}

@@ -11,8 +11,8 @@ from chat.models import ChatSession, ContextRound
 from memory.index import conversations
 from memory.models import Flush, TranscriptIndex
 from memory.notes import flush
-from oneclaw.demo.scripted import answer, text
 from tests.conversations import FINISHED, send
+from tests.scripted import answer, text
 
 SUMMARY_BEGINNING = "You write the summary with which"
 

@@ -45,6 +45,16 @@ def imported(path: Path, module: str, known: Container[str]) -> Iterator[str]:
         yield from (name for name in names if name in known and name != module)
 
 
+class Within(Container[str]):
+    """The modules of some packages."""
+
+    def __init__(self, packages: set[str]):
+        self.packages = packages
+
+    def __contains__(self, module: object) -> bool:
+        return str(module).partition(".")[0] in self.packages
+
+
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:
     """Return the strongly connected components of more than one node: the sets of modules that import one another in
     a circle. Tarjan's algorithm."""
@@ -86,6 +96,14 @@ def test_imports_are_seen_wherever_they_stand(tmp_path):
     )
     known = {"a", "a.b", "a.c", "a.d", "a.e", "a.f"}
     assert set(imported(source, "some", known)) == {"a", "a.b", "a.c", "a.d", "a.e"}
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_the_product_imports_nothing_of_its_tests(app):
+    """Nor what only they install: an image has neither."""
+    unwanted = {"tests", "benchmarks", "babel", "pytest", "hypothesis", "playwright"}
+    found = {str(path): set(imported(path, module_of(path), Within(unwanted))) for path in files(app)}
+    assert {path: names for path, names in found.items() if names} == {}
 
 
 @pytest.mark.parametrize("app", APPS)

@@ -34,6 +34,7 @@ from chat.turns.sources import TurnSources
 from chat.turns.tools import WaitingCall, call_tool
 from chat.turns.waiting_calls import BegunCall
 from oneclaw import llm
+from oneclaw.llm import descriptions
 from oneclaw.spend.calls import Spending
 from oneclaw.telemetry.turns import measured
 from oneclaw.threads import in_database, in_tool_thread
@@ -282,6 +283,10 @@ class RunningTurn:
     async def _request(self) -> llm.Request:
         """Return the next request; the first one after room was made for it, if needed."""
         if not self._has_room:
+            if descriptions.is_awaited():
+                await self._while_waiting(descriptions.first_answer())
+                # As after the wait for a slot.
+                self.turn.session.is_just_made = False
             begun = await persist(room.begin_request, self.turn)
             if isinstance(begun, int):
                 await self._while_waiting(room.make_room(self.turn, begun, self.listener.making_room))

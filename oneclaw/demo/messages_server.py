@@ -10,19 +10,16 @@ import logging
 import socket
 import struct
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from oneclaw.demo.replies import REQUEST_ID, Ending, Reply, Step, error, message, server_fault, steps
-from oneclaw.demo.strict.api import StrictApi
+from oneclaw.demo.replies import REQUEST_ID, Ending, Reply, Step, message, server_fault, steps
 
 log = logging.getLogger(__name__)
 
 # Until a connection is dropped, so that its client has read what was written before.
 DROP_SECONDS = 0.02
-# Returns the reply to the JSON of a request to /v1/messages.
-Responder = Callable[[dict[str, Any]], Reply]
 
 
 @dataclass
@@ -33,8 +30,8 @@ class RecordedRequest:
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
-    # Bytes of the body as it came.
-    size: int = 0
+    # The body as it came.
+    raw: bytes = b""
     # What the server has said of the tokens so far.
     usage: dict[str, Any] = field(default_factory=dict)
     # "open" while it is answered; then "sent", or "left" when the client disconnected first.
@@ -44,21 +41,11 @@ class RecordedRequest:
 class MessagesServer:
     """A server on a loopback port, which runs in its own thread from start() to stop()."""
 
-    def __init__(
-        self,
-        respond: Responder,
-        model_ids: Sequence[str] = ("scripted-large", "scripted-small"),
-        port: int = 0,
-        record: bool = True,
-        api: StrictApi | None = None,
-    ):
-        """Take the function that replies, the ids of the models, the port (0: a free one), whether to record, and what
-        to refuse."""
-        self.api = api or StrictApi()
+    def __init__(self, reply_to: Callable[[RecordedRequest], Reply], port: int = 0, record: bool = False):
+        """Take the function that replies to a request, the port (0: a free one), and whether to record requests."""
         self.requests: list[RecordedRequest] = []
         self._record = record
-        self._respond = respond
-        self._model_ids = list(model_ids)
+        self._reply_to = reply_to
         self._port = port
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -129,30 +116,17 @@ class MessagesServer:
         self, request: RecordedRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
         """Answer one request; return whether the connection may serve another."""
-        reply = self._reply_to(request)
+        try:
+            reply = self._reply_to(request)
+        except Exception:
+            log.exception("No reply could be made")
+            reply = server_fault()
         if reply.body is None and request.body.get("stream"):
             return await _stream(reply, request, reader, writer)
         await asyncio.sleep(reply.first_byte)
         body = json.dumps(message(reply, request.body)).encode() if reply.body is None else reply.body
         await _send(writer, reply.status, {"content-type": "application/json", **reply.headers}, body)
         return True
-
-    def _reply_to(self, request: RecordedRequest) -> Reply:
-        path = request.path.partition("?")[0]
-        try:
-            match request.method, path.split("/")[1:]:
-                case "POST", ["v1", "messages"]:
-                    return self.api.answer(request.body, request.headers, request.size, self._respond)
-                case "POST", ["v1", "messages", "count_tokens"]:
-                    return self.api.count(request.body, request.headers, request.size)
-                case "GET", ["v1", "models"]:
-                    return self.api.models(self._model_ids, request.headers)
-                case "GET", ["v1", "models", name]:
-                    return self.api.model(name, self._model_ids, request.headers)
-        except Exception:
-            log.exception("No reply could be made")
-            return server_fault()
-        return error(404, "not_found_error", f"Not found: {path}")
 
 
 async def _read(reader: asyncio.StreamReader) -> RecordedRequest:
@@ -161,7 +135,7 @@ async def _read(reader: asyncio.StreamReader) -> RecordedRequest:
     pairs = (line.partition(":") for line in head[1:] if line)
     headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
     body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return RecordedRequest(method, path, headers, json.loads(body) if body else {}, len(body))
+    return RecordedRequest(method, path, headers, json.loads(body) if body else {}, body)
 
 
 async def _stream(

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from oneclaw.demo import intents
-from oneclaw.demo.messages_server import MessagesServer
-from oneclaw.demo.replies import Reply, ReplyBlock, answer, text, tool_use
-from oneclaw.demo.strict.shape import load_shapes
+from oneclaw.demo.messages_server import MessagesServer, RecordedRequest
+from oneclaw.demo.replies import Reply, ReplyBlock, answer, error, json_reply, text, tool_use
+from oneclaw.demo.results import fields_of, passages_of, text_of
 
 MODEL = "oneclaw-demo"
 # The headings of a summary with which a conversation goes on.
@@ -24,6 +24,8 @@ HEADINGS = (
 # The pace of answers: a little faster than people read.
 DELTA_PAUSE_SECONDS, DELTA_CHARS = 0.02, 7
 
+# About as many bytes of a request make a token.
+TOKEN_BYTES = 4
 # The document of curated memory.
 CURATED = "MEMORY.md"
 # Further lines of a search that an answer mentions.
@@ -53,28 +55,32 @@ class DemoModel(MessagesServer):
     """The demo model on a loopback port."""
 
     def __init__(self, port: int = 0) -> None:
-        super().__init__(reply_as_demo, (MODEL,), port, record=False)
+        super().__init__(reply_to, port)
 
 
 def start(port: int = 0) -> DemoModel:
     """Start the demo model and return it, with its `.url` and `.stop()`. Raise OSError when the port is taken."""
     model = DemoModel(port)
     model.start()
-    # While it already listens: the first request does not wait for it.
-    load_shapes()
     return model
 
 
-def reply_as_demo(body: dict[str, Any]) -> Reply:
-    """Return the answer to the JSON of a request under the demo model's own name, whichever model was asked."""
-    made = reply(body)
-    return replace(made, fields={**made.fields, "model": MODEL})
+def reply_to(request: RecordedRequest) -> Reply:
+    """Return the reply to a request: an answer under the demo model's own name, whichever model was asked, or the list
+    of models. It claims no capability, so it is sent what every server of the Messages API understands."""
+    match request.method, request.path.partition("?")[0]:
+        case "POST", "/v1/messages":
+            made = reply(request.body)
+            usage = {"input_tokens": len(request.raw) // TOKEN_BYTES + 1}
+            return replace(made, fields={**made.fields, "model": MODEL}, input_usage=usage)
+        case "GET", "/v1/models":
+            described = {"type": "model", "id": MODEL, "display_name": MODEL, "created_at": "2026-01-01T00:00:00Z"}
+            return json_reply({"data": [described], "has_more": False, "first_id": MODEL, "last_id": MODEL})
+    return error(404, "not_found_error", f"Not found: {request.path}")
 
 
 def reply(body: dict[str, Any]) -> Reply:
     """Return the answer to the JSON of a request: to its newest message, or to the results of tools."""
-    if body.get("compaction"):
-        return answer(_compacted(body["messages"]))
     asked = _words(body["messages"][-1])
     results = [block for block in _blocks(body["messages"][-1]) if block.get("type") == "tool_result"]
     if results:
@@ -132,11 +138,23 @@ def _after_tools(body: dict[str, Any], results: list[dict[str, Any]]) -> Iterato
         if result.get("is_error"):
             yield f"That did not work: {_problem(result)}"
         elif call["name"] == "save_memory":
-            yield f"Saved to your memory:\n\n{_quoted(str(call['input'].get('content', '')))}"
+            yield f"{_saved(result)}:\n\n{_quoted(str(call['input'].get('content', '')))}"
         elif call["name"] == "memory_search":
             yield _found(result, str(call["input"].get("query", "")))
         else:
-            yield f"{call['name']} says:\n\n{_quoted(_content(result)[:500])}"
+            yield f"{call['name']} says:\n\n{_quoted(text_of(result)[:500])}"
+
+
+def _saved(result: dict[str, Any]) -> str:
+    """Return what the result of save_memory says has become of the line."""
+    fields = fields_of(result)
+    if fields.get("waiting"):
+        return "This waits in your inbox for a yes"
+    if fields.get("proposed"):
+        return "I proposed this to the space; another owner or editor has to approve it"
+    if fields.get("declined"):
+        return "You have declined this before, so I did not save it"
+    return "Your memory has this already" if fields.get("already_known") else "Saved to your memory"
 
 
 def _search(asked: str) -> dict[str, Any]:
@@ -148,18 +166,18 @@ def _search(asked: str) -> dict[str, Any]:
 def _found(result: dict[str, Any], question: str) -> str:
     """Return a sentence with the line that answers `question` best, and up to MORE_LINES others; curated memory first,
     because it is authoritative. What an assistant said is left out: it is no memory of the person."""
-    passages = sorted(json.loads(_content(result))["results"], key=lambda passage: passage["path"] != CURATED)
+    passages = sorted(passages_of(result), key=lambda passage: passage.path != CURATED)
     asked = _content_words(question)
     lines = []
     for rank, each in enumerate(passages):
         speaker_is_person = True
-        for line in each["snippet"].splitlines():
+        for line in each.text.splitlines():
             if label := LABEL.search(line):
                 speaker_is_person = not ASSISTANT.match(label["who"])
                 continue
             said = MARK.sub("", line).strip()
             if said and speaker_is_person and not line.lstrip().startswith("#") and not said.endswith("?"):
-                lines.append((-len(asked & _content_words(said)), rank, said, each["path"]))
+                lines.append((-len(asked & _content_words(said)), rank, said, each.path))
     if not lines:
         return "I found nothing about that in your memory. Tell me, and ask me to remember it."
     best, *rest = sorted(lines, key=lambda line: line[:2])
@@ -176,7 +194,7 @@ def _origin(path: str) -> str:
         return "what you asked me to remember"
     if day := DAY.search(path):
         return f"the notes of {day[0]}"
-    return "an earlier conversation" if path.startswith("/c/") else path
+    return "an earlier conversation" if path.startswith("/c/") else path or "your memory"
 
 
 def _content_words(words: str) -> set[str]:
@@ -185,10 +203,9 @@ def _content_words(words: str) -> set[str]:
 
 
 def _problem(result: dict[str, Any]) -> str:
-    try:
-        return str(json.loads(_content(result))["error"]["message"])
-    except (ValueError, KeyError, TypeError):
-        return _content(result)[:500]
+    error = fields_of(result).get("error")
+    message = error.get("message") if isinstance(error, dict) else None
+    return str(message or text_of(result)[:500])
 
 
 # -- Summaries and titles ------------------------------------------------------------------------
@@ -208,14 +225,6 @@ def _summary(conversation: str) -> str:
     said = [statement for line in words for statement in intents.statements(line)]
     title = _title(words[0]) if words else "Hello"
     return json.dumps({"title": title, "summary": " ".join(said[:3])[:400]}, ensure_ascii=False)
-
-
-def _compacted(messages: list[dict[str, Any]]) -> str:
-    """Return a summary of a conversation: an earlier summary, and the first words of each message of the person."""
-    earlier = [block.get("content") for block in _blocks(messages[0]) if block.get("type") == "compaction"]
-    said = [_words(message) for message in messages if message["role"] == "user"]
-    lines = [*filter(None, earlier), *(f"- {words[:200]}" for words in said if words)]
-    return "\n".join(lines) or "The person has said nothing yet."
 
 
 def _continued(earlier: str, messages: str) -> str:
@@ -268,10 +277,6 @@ def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def _text(message: dict[str, Any]) -> str:
-    return "\n".join(block["text"] for block in _blocks(message) if block.get("type") == "text")
-
-
 def _files(message: dict[str, Any]) -> str:
     """Return the names of the attached files; "" when there are none."""
     titles = [block.get("title", "a document") for block in _blocks(message) if block.get("type") == "document"]
@@ -283,11 +288,6 @@ def _files(message: dict[str, Any]) -> str:
 def _words(message: dict[str, Any]) -> str:
     """Return what the person wrote: the last text. The texts before it were added by the product."""
     return next((block["text"] for block in reversed(_blocks(message)) if block.get("type") == "text"), "")
-
-
-def _content(result: dict[str, Any]) -> str:
-    content = result.get("content") or ""
-    return content if isinstance(content, str) else _text(result)
 
 
 def _inside(words: str, tag: str) -> str:

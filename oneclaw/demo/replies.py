@@ -1,15 +1,13 @@
-"""Replies of a server of the Messages API: blocks, faults, and their bytes. Used by scripted.py and model.py.
+"""Replies of a server of the Messages API: blocks, and their bytes.
 
-answer(thinking("Let me see."), text("Hello.", pace=0.02), tool_use("save_memory", {"content": "tea"}))
-reset(answer(text("Hello there.")), after="Hello")
-rate_limited(retry_after=2)
+answer(text("Hello.", pace=0.02), tool_use("save_memory", {"content": "tea"}))
 """
 
 import enum
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 # Characters of one delta.
@@ -42,13 +40,15 @@ class ReplyBlock:
     citations: tuple[Mapping[str, Any], ...] = ()
 
 
-@dataclass(frozen=True)
-class Fault:
-    """A fault of a stream: after `after` (bytes, or a sent text; None: at once) come `data` and the ending."""
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A piece of the body, sent after `wait` seconds. `text` is the answer's text in it, `usage` what it says of the
+    tokens."""
 
-    after: str | int | None
-    ending: Ending
-    data: bytes = b""
+    data: bytes
+    wait: float = 0.0
+    text: str = ""
+    usage: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ class Reply:
     # Seconds: before the first byte, and before each delta.
     first_byte: float = 0.0
     pace: float = 0.0
-    fault: Fault | None = None
+    # Breaks the stream: turns the pieces of a whole one into those that are sent, and the ending.
+    fault: Callable[[Iterator[Step]], Iterator["Step | Ending"]] | None = None
     # For a reply that is no stream, such as an error or a page.
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -70,17 +71,6 @@ class Reply:
     # What is said of the tokens before the first block, and further fields of the message.
     input_usage: Mapping[str, Any] = field(default_factory=lambda: {"input_tokens": 1})
     fields: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A piece of the body, sent after `wait` seconds. `text` is the answer's text in it, `usage` what it says of the
-    tokens."""
-
-    data: bytes
-    wait: float = 0.0
-    text: str = ""
-    usage: Mapping[str, Any] | None = None
 
 
 # -- The vocabulary ------------------------------------------------------------------------------
@@ -93,14 +83,8 @@ def text(
 
     It cites the search results of the request with the sources `cites`, as far as the request has them.
     """
-    deltas = _cut(words, size) if isinstance(words, str) else words
+    deltas = pieces(words, size) if isinstance(words, str) else words
     return ReplyBlock({"type": "text", "text": ""}, "text_delta", "text", deltas, pace, cites=tuple(cites))
-
-
-def thinking(words: str, *, pace: float | None = None, size: int = DELTA_CHARS) -> ReplyBlock:
-    """Return a thinking block, in deltas of `size` characters with `pace` seconds before each."""
-    start = {"type": "thinking", "thinking": "", "signature": ""}
-    return ReplyBlock(start, "thinking_delta", "thinking", _cut(words, size), pace)
 
 
 def tool_use(
@@ -114,12 +98,7 @@ def tool_use(
     """Return a tool call. A string as `input` is sent unchanged, for malformed arguments."""
     start = {"type": "tool_use", "id": id or f"toolu_{uuid.uuid4().hex[:24]}", "name": name, "input": {}}
     arguments = input if isinstance(input, str) else json.dumps(input, ensure_ascii=False)
-    return ReplyBlock(start, "input_json_delta", "partial_json", _cut(arguments, size), pace)
-
-
-def whole_block(block: dict[str, Any]) -> ReplyBlock:
-    """Return a block that comes at once, without deltas."""
-    return ReplyBlock(block, "", "", ())
+    return ReplyBlock(start, "input_json_delta", "partial_json", pieces(arguments, size), pace)
 
 
 def answer(
@@ -148,81 +127,9 @@ def json_reply(value: Mapping[str, Any]) -> Reply:
     return Reply(headers={"content-type": "application/json"}, body=json.dumps(value).encode())
 
 
-def key_refused() -> Reply:
-    """Return the error for an API key that is not valid."""
-    return error(401, "authentication_error", "invalid x-api-key")
-
-
-def rate_limited(retry_after: float | None = None) -> Reply:
-    """Return the error for too many requests; `retry_after` is in seconds."""
-    refused = error(429, "rate_limit_error", "This request would exceed your rate limit.")
-    wait = {} if retry_after is None else {"retry-after": f"{retry_after:g}"}
-    return replace(refused, headers={**refused.headers, **wait})
-
-
 def server_fault(status: int = 500) -> Reply:
     """Return an error of the server itself."""
     return error(status, "api_error", "Internal server error")
-
-
-def unknown_model(name: str = "") -> Reply:
-    """Return the error for a model that the server does not know."""
-    return error(404, "not_found_error", f"model: {name}")
-
-
-def bad_request(message: str = "messages: at least one message is required") -> Reply:
-    """Return the error for a request that is not valid."""
-    return error(400, "invalid_request_error", message)
-
-
-def context_too_long() -> Reply:
-    """Return the error for a prompt that is longer than the context window."""
-    return bad_request("prompt is too long: 200001 tokens > 200000 maximum")
-
-
-def spend_limit() -> Reply:
-    """Return the error for an account without credit."""
-    return bad_request("Your credit balance is too low to access the Anthropic API.")
-
-
-def html() -> Reply:
-    """Return an HTML page with status 200 instead of an answer, as proxies and portals send it."""
-    page = b"<!doctype html><title>Sign in</title><p>Please sign in to the network.\n\n<p>data: no\n\n"
-    return Reply(headers={"content-type": "text/html"}, body=page)
-
-
-def overloaded(reply: Reply | None = None, after: str | int | None = None) -> Reply:
-    """Return status 529; or, given a reply, an error event inside its stream."""
-    if reply is None:
-        return error(529, "overloaded_error", "Overloaded")
-    event = b"event: error\ndata: " + _error("overloaded_error", "Overloaded") + b"\n\n"
-    return replace(reply, fault=Fault(after, Ending.WHOLE, event))
-
-
-def stalled(reply: Reply, after: str | int | None = None) -> Reply:
-    """Return the reply, stopped at `after` with its connection left open."""
-    return replace(reply, fault=Fault(after, Ending.STALLED))
-
-
-def reset(reply: Reply, after: str | int | None = None) -> Reply:
-    """Return the reply with its connection reset at `after`."""
-    return replace(reply, fault=Fault(after, Ending.RESET))
-
-
-def ended(reply: Reply, after: str | int | None = None) -> Reply:
-    """Return the reply with its body ended early at `after`, as a valid HTTP response."""
-    return replace(reply, fault=Fault(after, Ending.WHOLE))
-
-
-def cut(reply: Reply, after: str | int | None = None) -> Reply:
-    """Return the reply with its connection closed at `after`, even inside an event."""
-    return replace(reply, fault=Fault(after, Ending.CLOSED))
-
-
-def garbled(reply: Reply, after: str | int | None = None) -> Reply:
-    """Return the reply with an event of malformed JSON at `after`, which ends it."""
-    event = b'event: content_block_delta\ndata: {"type": "content_block_delta", "index": \n\n'
-    return replace(reply, fault=Fault(after, Ending.WHOLE, event))
 
 
 # -- Its bytes -----------------------------------------------------------------------------------
@@ -235,12 +142,7 @@ def steps(reply: Reply, body: Mapping[str, Any]) -> Iterator[Step | Ending]:
         yield from whole
         yield Ending.WHOLE
     else:
-        yield from _broken(whole, reply.fault)
-
-
-def recorded(reply: Reply, body: Mapping[str, Any] | None = None) -> bytes:
-    """Return all bytes of the stream, for tests that split it themselves."""
-    return b"".join(step.data for step in steps(reply, body or {}) if isinstance(step, Step))
+        yield from reply.fault(whole)
 
 
 def message(reply: Reply, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -290,27 +192,6 @@ def _events(reply: Reply, body: Mapping[str, Any]) -> Iterator[Step]:
     yield Step(_event("message_stop"))
 
 
-def _broken(whole: Iterator[Step], fault: Fault) -> Iterator[Step | Ending]:
-    sent, said = 0, ""
-    if fault.after is not None:
-        for step in whole:
-            sent, said = sent + len(step.data), said + step.text
-            if isinstance(fault.after, int) and sent >= fault.after:
-                is_whole = sent == fault.after
-                cut = step.data[: len(step.data) - (sent - fault.after)]
-                yield replace(step, data=cut, usage=step.usage if is_whole else None)
-                break
-            yield step
-            if isinstance(fault.after, str) and fault.after in said:
-                break
-        else:
-            yield Ending.WHOLE
-            return
-    if fault.data:
-        yield Step(fault.data)
-    yield fault.ending
-
-
 def _event(kind: str, **fields: Any) -> bytes:
     payload = json.dumps({"type": kind, **fields}, ensure_ascii=False)
     return f"event: {kind}\ndata: {payload}\n\n".encode("utf-8", "surrogatepass")
@@ -332,5 +213,6 @@ def _error(kind: str, message: str, details: Mapping[str, Any] | None = None) ->
     return json.dumps({"type": "error", "error": said, "request_id": REQUEST_ID}).encode()
 
 
-def _cut(words: str, size: int) -> list[str]:
+def pieces(words: str, size: int) -> list[str]:
+    """Return `words` in pieces of `size` characters."""
     return [words[start : start + size] for start in range(0, len(words), size)]

@@ -7,6 +7,8 @@
 Each step commits by itself and may be done twice; the account goes last, together with the end of the job.
 """
 
+import hashlib
+import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +25,7 @@ from oneclaw.models import AuditKind, Offboarding, Space, User
 from oneclaw.people import roles
 from oneclaw.reasons import Reason
 from oneclaw.spaces import deletion
+from oneclaw.spaces.names import SpaceNames
 from oneclaw.tasks import hint
 from oneclaw.text import UserFacingError
 
@@ -57,6 +60,12 @@ class OwnReceiverError(OffboardingError):
     wording = _("You cannot be the receiver yourself. Name another person, or ask an owner of OneClaw.")
 
 
+class LeavingPlanChangedError(OffboardingError):
+    """What would go is not what was shown."""
+
+    wording = _("What goes with this person has changed since the page was shown. Read it again.")
+
+
 class AlreadyLeavingError(OffboardingError):
     """The removal has begun."""
 
@@ -70,6 +79,13 @@ class LeavingPlan:
     counts: Mapping[str, int]
     hashes: Mapping[str, str] = field(default_factory=dict)
     spaces: list[Space] = field(default_factory=list)
+
+    @property
+    def digest(self) -> str:
+        """Return the SHA-256 of the plan: a yes to it is a yes to nothing else."""
+        spaces = sorted(space.pk for space in self.spaces)
+        contents = json.dumps([dict(self.counts), dict(self.hashes), spaces], sort_keys=True)
+        return hashlib.sha256(contents.encode()).hexdigest()
 
     @property
     def reasons(self) -> list[Reason]:
@@ -97,11 +113,12 @@ def begin(
     receiver: User | None = None,
     by: User | None = None,
     choices: Mapping[str, str] | None = None,
+    digest: str | None = None,
 ) -> Offboarding:
     """Shut the account of `person` at once, and store the job that removes it.
 
-    `by` is who asks for it, unless that is the person. `choices` are those of Offboarding. Raise OffboardingError or
-    HeldError when it is refused.
+    `by` is who asks for it, unless that is the person. `choices` are those of Offboarding. `digest` is that of the plan
+    that they were shown; None for a command, which shows none. Raise OffboardingError or HeldError when it is refused.
     """
     choices = dict(choices or {})
     owners = set(User.objects.owners().select_for_update().values_list("pk", flat=True))
@@ -117,10 +134,13 @@ def begin(
         raise WrongReceiverError
     if by is not None and receiver == by and not by.has_perm(roles.GRANT_ROLES):
         raise OwnReceiverError
-    open_spaces = [space.name for space in alone if str(space.pk) not in choices]
+    open_spaces = [space for space in alone if str(space.pk) not in choices]
     if receiver is None and open_spaces:
-        raise NoReceiverError(names=", ".join(open_spaces))
+        names = SpaceNames.for_reader(by) if by is not None else SpaceNames(None)
+        raise NoReceiverError(names=", ".join(names.of_all(open_spaces)))
     found = plan(person)
+    if digest is not None and digest != found.digest:
+        raise LeavingPlanChangedError
     try:
         with transaction.atomic():
             job = Offboarding.objects.create(

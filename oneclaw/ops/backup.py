@@ -6,7 +6,7 @@ file.
 
 The file is a tar archive: `database.dump` (pg_dump's custom format), `attachments/…`, `library/…`, `workspaces/…`,
 `secret_key` when the data folder has it, and last `manifest.json` with the SHA-256 of every other member and the rows
-of every table.
+of every table. With recipients, the archive is encrypted for their age keys as a whole.
 """
 
 import datetime as dt
@@ -18,11 +18,12 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyrage
 from django.conf import settings
 from django.db import connection, transaction
 from psycopg import sql
@@ -61,13 +62,15 @@ class Manifest:
     format: int = FORMAT_NUMBER
 
 
-def write_backup(target: Path) -> Manifest:
-    """Write a backup to the file `target`, which appears when it is complete, and return what it has.
+def write_backup(target: Path, recipients: Sequence[str] = ()) -> Manifest:
+    """Write a backup to the file `target`, which appears when it is complete, and return what it has. It is encrypted
+    when there are `recipients`: public keys of age, such as age1….
 
     Raise BackupError when it cannot be made.
     """
     if target.exists():
         raise BackupError(f"{target} exists. Choose another name, or move it away.")
+    keys = [_recipient(text) for text in recipients]
     manifest = Manifest(version(), dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), key_hash())
     draft = target.with_name(f".{target.name}.partial")
     try:
@@ -86,12 +89,52 @@ def write_backup(target: Path) -> Manifest:
             archive.close()
             stream.flush()
             os.fsync(stream.fileno())
+        if keys:
+            draft = _encrypted(draft, keys)
         draft.rename(target)
     except OSError as error:
         raise BackupError(f"The backup could not be written: {error.strerror or error}.") from error
     finally:
         draft.unlink(missing_ok=True)
     return manifest
+
+
+def _recipient(text: str) -> pyrage.x25519.Recipient:
+    try:
+        return pyrage.x25519.Recipient.from_str(text.strip())
+    except pyrage.RecipientError as error:
+        raise BackupError(f"“{text}” is no public key of age: it begins with age1. See --new-key.") from error
+
+
+def _encrypted(plain: Path, keys: Sequence[pyrage.x25519.Recipient]) -> Path:
+    """Return the path of the encrypted copy of `plain`, which is removed."""
+    draft = plain.with_name(f"{plain.name}.age")
+    try:
+        with plain.open("rb") as source, _private(draft) as target:
+            pyrage.encrypt_io(source, target, keys)
+            target.flush()
+            os.fsync(target.fileno())
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    finally:
+        plain.unlink(missing_ok=True)
+    return draft
+
+
+def write_key(path: Path) -> str:
+    """Write a new private key of age to the file `path`, and return its public key, for which backups are encrypted.
+
+    Raise BackupError when it cannot be written.
+    """
+    identity = pyrage.x25519.Identity.generate()
+    public = str(identity.to_public())
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, BACKUP_MODE_BITS), "w") as file:
+            file.write(f"# public key: {public}\n{identity}\n")
+    except OSError as error:
+        raise BackupError(f"The key could not be written: {error.strerror or error}.") from error
+    return public
 
 
 def key_hash() -> str:

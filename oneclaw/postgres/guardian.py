@@ -198,9 +198,6 @@ class Guardian:
             draft = copy.with_suffix(".draft")
             unneeded = shutil.ignore_patterns("include", "pkgconfig", "*.a")
             shutil.copytree(install, draft / package.name / install.name, symlinks=True, ignore=unneeded)
-            libraries = package.with_suffix(".libs")
-            if libraries.exists():
-                shutil.copytree(libraries, draft / libraries.name)
             draft.chmod(0o755)
             draft.rename(copy)
         return copy / package.name / install.name / "bin"

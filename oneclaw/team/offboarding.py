@@ -10,6 +10,7 @@ from oneclaw.models import Offboarding, User
 from oneclaw.people import roles
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.sign_in.fresh import fresh_sign_in_required
+from oneclaw.spaces.names import SpaceNames
 from oneclaw.text import UserFacingError
 
 manages_people = permission_required(roles.MANAGE_PEOPLE, raise_exception=True)
@@ -29,12 +30,13 @@ def offboard_person(request: SignedInRequest, person_id: int) -> HttpResponse:
             receiver = User.objects.filter(email__iexact=email).first() if email else None
             if email and receiver is None:
                 raise offboard.WrongReceiverError
-            job = offboard.begin(person, receiver=receiver, by=request.user)
+            job = offboard.begin(person, receiver=receiver, by=request.user, digest=request.POST.get("digest", ""))
         except UserFacingError as refused:
-            refusal = str(refused)
+            refusal, planned = str(refused), offboard.plan(person)
         else:
             return redirect("offboarding", job.pk)
-    context = {"person": person, "plan": planned, "refusal": refusal, "to": email}
+    names = SpaceNames.for_reader(request.user).of_all(planned.spaces)
+    context = {"person": person, "plan": planned, "spaces": names, "refusal": refusal, "to": email}
     return render(request, "team/offboard.html", context, status=422 if refusal else 200)
 
 

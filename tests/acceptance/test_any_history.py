@@ -32,11 +32,11 @@ from memory.documents.write import Append, Author, Source, apply
 from memory.forgetting import forget
 from memory.policy import switches
 from oneclaw import invariants
-from oneclaw.demo.scripted import answer, bad_request, text, thinking, tool_use
-from oneclaw.demo.strict.api import StrictApi
 from oneclaw.models import Space
 from oneclaw.threads import in_database
 from tests import conversations, files
+from tests.scripted import answer, bad_request, text, thinking, tool_use
+from tests.strict_api.api import StrictApi
 from tests.summaries import replying
 from tests.talk import MODEL, Talk
 

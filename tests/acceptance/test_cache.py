@@ -13,9 +13,9 @@ from chat.models import Message
 from memory.documents.write import Append, Author, Source, apply
 from memory.policy import switches
 from memory.policy.switches import Switch
-from oneclaw.demo.scripted import answer, tool_use
 from oneclaw.models import Space
 from oneclaw.threads import in_database
+from tests.scripted import answer, tool_use
 from tests.talk import MODEL
 
 pytestmark = pytest.mark.django_db(transaction=True)

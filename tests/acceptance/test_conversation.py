@@ -6,8 +6,8 @@ import uuid
 
 import pytest
 
-from oneclaw.demo import scripted
-from oneclaw.demo.scripted import ScriptedModel
+from tests import scripted
+from tests.scripted import ScriptedModel
 from tests.stage import House, Talk, embedded_again, team, until
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(300)]

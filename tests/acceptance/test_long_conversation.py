@@ -20,11 +20,11 @@ from memory.index import conversations
 from memory.models import Flush, TranscriptIndex
 from memory.notes import flush
 from oneclaw import invariants
-from oneclaw.demo.scripted import answer, text, tool_use
 from oneclaw.llm.server import server_hash
 from oneclaw.models import ModelFacts
 from oneclaw.threads import in_database
 from tests import files
+from tests.scripted import answer, text, tool_use
 from tests.summaries import is_summary, summary
 from tests.talk import MODEL, Talk
 

@@ -22,10 +22,10 @@ from memory.library import reading
 from memory.notes import flush
 from oneclaw import llm
 from oneclaw.config.upstreams import read_upstreams
-from oneclaw.demo.scripted import ScriptedModel, answer, overloaded, tool_use
 from oneclaw.llm.upstreams import access, servers
 from oneclaw.models import ModelRule, ModelServer, Space
 from oneclaw.threads import in_database
+from tests.scripted import ScriptedModel, answer, overloaded, tool_use
 from tests.skills import own_skill
 from tests.spending import NOBODY, Spending
 from tests.summaries import summarised

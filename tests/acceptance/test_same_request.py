@@ -21,11 +21,11 @@ from chat.conversations import transcript
 from chat.extensions import Extension, Tool, ToolResult
 from chat.models import Turn
 from memory.documents.write import Append, Author, Source, apply
-from oneclaw.demo.scripted import answer, text, tool_use
 from oneclaw.llm.facts import cached_facts
 from oneclaw.llm.request import parts_of
 from oneclaw.models import Space
 from oneclaw.threads import in_database
+from tests.scripted import answer, text, tool_use
 from tests.summaries import is_summary, summary
 from tests.talk import Talk
 

@@ -1,6 +1,6 @@
 """Conversations with a model that signs its thinking, through everything that once changed what it had signed.
 
-The strict server (oneclaw/demo/strict) refuses a request in which anything before signed thinking has changed, as the
+The strict server (tests/strict_api) refuses a request in which anything before signed thinking has changed, as the
 provider does.
 """
 
@@ -23,10 +23,10 @@ from memory.documents.write import Append, Author, Source, apply
 from memory.forgetting import forget
 from memory.policy import switches
 from memory.policy.switches import Switch
-from oneclaw.demo.scripted import answer, bad_request, error, text, tool_use
 from oneclaw.models import Space
 from oneclaw.threads import in_database
 from tests import files
+from tests.scripted import answer, bad_request, error, text, tool_use
 from tests.talk import MODEL
 
 pytestmark = pytest.mark.django_db(transaction=True)

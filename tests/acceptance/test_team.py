@@ -6,8 +6,8 @@ import uuid
 
 import pytest
 
-from oneclaw.demo import scripted
-from oneclaw.demo.scripted import ScriptedModel
+from tests import scripted
+from tests.scripted import ScriptedModel
 from tests.stage import team
 
 # Beside the faults, because each start of all processes takes its seconds.

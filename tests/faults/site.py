@@ -23,9 +23,8 @@ from typing import Any
 
 import pytest
 
-from oneclaw.demo.replies import Reply, answer
-from oneclaw.demo.scripted import ScriptedModel
 from tests.faults.commands import CommandFailedError, Commands
+from tests.scripted import Reply, ScriptedModel, answer
 from tests.stage import House, Talk, can_connect, lives, name_of, server_of, until
 
 ADA = "ada@example.org"

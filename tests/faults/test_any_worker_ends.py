@@ -13,10 +13,10 @@ from chat.schedules import changes, planning
 from memory.documents.write import Append, Author, Source, apply
 from memory.models import Flush, MemoryDocument
 from oneclaw import invariants
-from oneclaw.demo.replies import answer, tool_use
 from oneclaw.models import Space, User
 from tests.chat.routes.cast import Clock, written
 from tests.faults.workers import carry_out_beats, follow_routes, stage_at, work_at_once
+from tests.scripted import answer, tool_use
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(180), pytest.mark.django_db(transaction=True)]
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from oneclaw.demo.replies import answer, text, tool_use
+from oneclaw.ops.backup import write_key
 from tests.faults.site import ADA, LONG, Site
+from tests.scripted import answer, text, tool_use
 from tests.stage import ROOT, House, free_port, house, until
 
 pytestmark = pytest.mark.faults
@@ -63,6 +64,17 @@ def test_a_backup_made_while_people_write_is_restored_in_another_place(site: Sit
         # A second restore would mix two installations.
         assert "Stop OneClaw first." in refusal(other, backup)
     file.unlink()
+
+
+def test_an_encrypted_backup_opens_with_its_key(embedded_site: Site, tmp_path: Path):
+    key, backup = tmp_path / "backup.key", tmp_path / "backup.tar.age"
+    said = embedded_site.house.manage("backup", str(backup), "--to", write_key(key))
+    assert "among them the secret key" in said
+    assert "It is encrypted." in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["backup.key", "backup.tar.age"]
+    assert not tarfile.is_tarfile(backup)
+    with house() as other:
+        assert "Everything is as it was." in other.manage("restore", str(backup), "--key", str(key))
 
 
 def test_a_damaged_backup_and_a_place_with_people_are_refused_and_nothing_changes(embedded_site: Site, tmp_path: Path):

@@ -4,8 +4,8 @@ import uuid
 
 import pytest
 
-from oneclaw.demo.replies import answer
 from tests.faults.site import Team
+from tests.scripted import answer
 from tests.stage import until
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(240)]

@@ -5,8 +5,8 @@ import uuid
 
 import pytest
 
-from oneclaw.demo.replies import answer, text
 from tests.faults.site import LONG, Site, send
+from tests.scripted import answer, text
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(180)]
 # What PostgreSQL calls an immediate shutdown.

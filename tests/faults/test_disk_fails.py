@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from oneclaw.demo.replies import answer, tool_use
 from tests.faults.site import Site
+from tests.scripted import answer, tool_use
 from tests.stage import until
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(120)]

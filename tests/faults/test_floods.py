@@ -9,8 +9,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from oneclaw.demo.replies import answer, text, tool_use
 from tests.faults.site import Site, send
+from tests.scripted import answer, text, tool_use
 from tests.stage import Talk
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(120)]

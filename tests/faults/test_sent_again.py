@@ -4,8 +4,8 @@ import uuid
 
 import pytest
 
-from oneclaw.demo.replies import answer, text
 from tests.faults.site import Site, send
+from tests.scripted import answer, text
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(120)]
 

@@ -6,9 +6,9 @@ import uuid
 
 import pytest
 
-from oneclaw.demo import replies
-from oneclaw.demo.replies import Reply, answer, text, tool_use
+from tests import replies
 from tests.faults.site import LONG, Site, Team, send
+from tests.scripted import Reply, answer, text, tool_use
 from tests.stage import until
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]

@@ -23,9 +23,9 @@ from typing import Any
 
 import pytest
 
-from oneclaw.demo.replies import Reply, answer, tool_use
 from tests.faults.conftest import upstream_of
 from tests.faults.site import ADA, SHORT, Upstream, send
+from tests.scripted import Reply, answer, tool_use
 from tests.stage import ROOT, House, Talk, free_port, house, start_postgres, start_redis, until
 
 PREVIOUS = Path(__file__).parent / "previous_release"

@@ -14,10 +14,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from oneclaw.demo.replies import answer, tool_use
 from oneclaw.postgres import embedded as embedding
 from tests.faults.conftest import upstream_of
 from tests.faults.site import ADA, SHORT, Embedded, Upstream
+from tests.scripted import answer, tool_use
 from tests.stage import House, free_port, house, until
 
 PREVIOUS = Path(__file__).parent / "previous_release"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from oneclaw.demo import replies
-from oneclaw.demo.replies import Reply, answer, text
 from oneclaw.reasons import Reason
+from tests import replies
 from tests.faults.site import Site, send
+from tests.scripted import Reply, answer, text
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(120)]
 WORDS = "These are the words of an answer that nobody will ever see to its end."

@@ -8,8 +8,8 @@ import uuid
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from oneclaw.demo.replies import answer, text, tool_use
 from tests.faults.site import LONG, Site, send
+from tests.scripted import answer, text, tool_use
 from tests.stage import until
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(180)]

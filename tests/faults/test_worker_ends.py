@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from oneclaw.demo.replies import answer
 from tests import files
 from tests.faults.site import ADA, Site, something
+from tests.scripted import answer
 from tests.stage import until
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(180)]

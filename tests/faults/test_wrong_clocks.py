@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from oneclaw.demo.replies import answer, text
 from tests.faults.site import LONG, Site, send
+from tests.scripted import answer, text
 from tests.stage import until
 
 pytestmark = [

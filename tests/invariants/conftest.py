@@ -18,9 +18,9 @@ from memory.index import conversations
 from memory.models import TranscriptIndex
 from memory.notes import flush
 from oneclaw import invariants
-from oneclaw.demo.scripted import ScriptedModel, answer
 from oneclaw.models import Space, User
 from tests.conversations import FINISHED, TOOL_USE, abandon, send, settle
+from tests.scripted import ScriptedModel, answer
 
 RESULT = [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "saved"}]
 CARDS = {"toolu_1": {"state": "done", "summary": "", "lines": []}}

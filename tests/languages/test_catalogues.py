@@ -5,7 +5,7 @@ import gettext
 import pytest
 from babel.messages.catalog import Message
 
-from oneclaw.languages import catalogues
+from tests import catalogues
 
 PLURAL = ("%(number)d file of %(name)s", "%(number)d files of %(name)s")
 
@@ -44,15 +44,15 @@ def test_a_changed_text_is_missing_and_an_obsolete_one_told(tmp_path, settings, 
     assert list(catalogues.faults()) == ["de: “One” is not translated", "de: “a” is not translated"]
     path = catalogues.path_of("de")
     path.write_text(path.read_text().replace('"One"\nmsgstr ""', '"One"\nmsgstr "Eins"'))
-    assert "de: django.mo is not made of django.po: run manage.py catalogue" in list(catalogues.faults())
+    assert "de: django.mo is not made of django.po: run python -m tests.catalogues" in list(catalogues.faults())
     catalogues.update()
     assert list(catalogues.faults()) == ["de: “a” is not translated"]
     assert compiled("de").gettext("One") == "Eins"
     monkeypatch.setattr(catalogues, "sources", lambda: [("a.py", '_("Two")\n')])
     assert list(catalogues.faults()) == [
-        "de: “Two” is missing: run manage.py catalogue",
-        "de: “One” is obsolete: run manage.py catalogue",
-        "de: “a” is obsolete: run manage.py catalogue",
+        "de: “Two” is missing: run python -m tests.catalogues",
+        "de: “One” is obsolete: run python -m tests.catalogues",
+        "de: “a” is obsolete: run python -m tests.catalogues",
     ]
 
 

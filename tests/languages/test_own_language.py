@@ -14,12 +14,12 @@ from chat.models import Message, Turn
 from chat.turns.tools import call_tool
 from memory.policy.paths import BadPathError
 from oneclaw import llm
-from oneclaw.demo import scripted as model
 from oneclaw.models import User
 from oneclaw.reasons import Reason, verbatim
 from oneclaw.text import InvalidTextError, validated_text
 from oneclaw.threads import in_database
 from oneclaw.web.body_limit import BodyLimitMiddleware
+from tests import scripted as model
 from tests.chat.live.test_socket import Client
 from tests.conversations import send, settle
 

@@ -13,8 +13,8 @@ from memory.index import conversations
 from memory.index.documents import index_document
 from memory.models import Flush, MemoryDocument
 from memory.policy import switches
-from oneclaw.demo.scripted import answer, error
 from oneclaw.spaces import lifecycle
+from tests.scripted import answer, error
 
 
 @pytest.fixture

@@ -24,13 +24,13 @@ from memory.index.documents import index_document
 from memory.library import files as library
 from memory.library import reading
 from memory.models import Topic
-from oneclaw.demo import scripted as model
 from oneclaw.models import Budget, ModelServer, Offboarding, Space, User
 from oneclaw.people import invitations, roles
 from oneclaw.spaces import groups, members
 from oneclaw.spaces import lifecycle as spaces
 from oneclaw.threads import in_database
 from tests import files
+from tests import scripted as model
 from tests.browser import PHONE, open_page, requested
 from tests.browser import violations_in_both_schemes as violations
 from tests.conversations import cite, send, settle

@@ -4,9 +4,9 @@ import pytest
 from playwright.async_api import expect
 
 from chat.models import Attachment
-from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
 from tests import files
+from tests import scripted as model
 from tests.browser import PHONE, open_page, violations
 
 pytestmark = pytest.mark.browser

@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import expect
 
-from oneclaw.demo import scripted as model
+from tests import scripted as model
 from tests.browser import PHONE, open_page, violations
 
 pytestmark = pytest.mark.browser

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.async_api import expect
 
-from oneclaw.demo import scripted as model
+from tests import scripted as model
 from tests.browser import PHONE, fits, open_page
 
 pytestmark = pytest.mark.browser

@@ -7,8 +7,8 @@ import pytest
 from playwright.async_api import expect
 
 from chat.models import Message
-from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.browser import DESKTOP, PHONE, fits, open_page
 
 pytestmark = pytest.mark.browser

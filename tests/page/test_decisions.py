@@ -8,10 +8,10 @@ from memory.documents.write import Append, Author, Source
 from memory.models import Comparison, Decision, MemoryDocument
 from memory.search.manager import HybridSearchManager
 from memory.tools import comparisons
-from oneclaw.demo.scripted import answer, tool_use
 from oneclaw.models import Space
 from oneclaw.threads import in_database
 from tests.browser import PATIENCE, open_page, violations
+from tests.scripted import answer, tool_use
 
 pytestmark = pytest.mark.browser
 

@@ -5,9 +5,9 @@ from playwright.async_api import expect
 
 from memory.documents import write
 from memory.documents.write import Append, Author, Source
-from oneclaw.demo import scripted as model
 from oneclaw.models import Space
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.browser import DESKTOP, PHONE, fits, open_page, violations
 
 pytestmark = pytest.mark.browser

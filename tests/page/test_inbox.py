@@ -10,11 +10,11 @@ from memory.tools import decisions
 from memory.tools.contradictions import Contradicted
 from memory.trust.matching import SourceText
 from memory.trust.suggestions import wait
-from oneclaw.demo.scripted import answer, tool_use
 from oneclaw.models import Space
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, open_page
 from tests.browser import violations_in_both_schemes as violations
+from tests.scripted import answer, tool_use
 
 pytestmark = pytest.mark.browser
 

@@ -5,9 +5,9 @@ from playwright.async_api import expect
 
 from memory.library import reading
 from memory.models import FileVersion
-from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
 from tests import files
+from tests import scripted as model
 from tests.browser import DESKTOP, PHONE, fits, open_page
 from tests.browser import violations_in_both_schemes as violations
 

@@ -3,10 +3,10 @@
 import pytest
 from playwright.async_api import expect
 
-from oneclaw.demo import scripted as model
 from oneclaw.models import User
 from oneclaw.people import roles
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.browser import DESKTOP, PHONE, fits, open_page, violations_in_both_schemes
 
 pytestmark = pytest.mark.browser

@@ -9,9 +9,9 @@ from playwright.async_api import expect
 from chat.models import ChatSession
 from memory.library import files as library
 from memory.library import reading
-from oneclaw.demo import scripted as model
 from oneclaw.models import Space, SpaceMember
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.browser import DESKTOP, PHONE, fits, open_page, violations_in_both_schemes
 
 pytestmark = pytest.mark.browser

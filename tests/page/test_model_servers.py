@@ -5,12 +5,12 @@ import os
 import pytest
 from playwright.async_api import expect
 
-from oneclaw.demo.scripted import ScriptedModel, answer
 from oneclaw.llm.upstreams import servers
 from oneclaw.models import Group, ModelServer, User
 from oneclaw.people import roles
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, fits, open_page, violations_in_both_schemes
+from tests.scripted import ScriptedModel, answer
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PASSWORD = "correct horse battery"

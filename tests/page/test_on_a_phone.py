@@ -4,8 +4,8 @@ import pytest
 from playwright.async_api import expect
 
 from chat.models import Agent
-from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.browser import PHONE, fits, open_page, violations
 
 pytestmark = pytest.mark.browser

@@ -9,8 +9,8 @@ from playwright.async_api import expect
 
 from chat.conversations import lifecycle
 from chat.models import ChatSession, Message
-from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.browser import open_page
 
 pytestmark = pytest.mark.browser

@@ -10,8 +10,8 @@ from playwright.async_api import expect
 
 from chat.conversations import lifecycle
 from chat.models import ChatSession, Message, Turn
-from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.browser import open_page
 from tests.conversations import send, settle
 

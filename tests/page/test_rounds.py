@@ -4,12 +4,12 @@ import pytest
 from playwright.async_api import expect
 
 from chat.models import Message
-from oneclaw.demo.scripted import answer, text
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, fits, open_page
 from tests.browser import violations_in_both_schemes as violations
 from tests.conversations import send, settle
 from tests.page.test_polling import Blocked
+from tests.scripted import answer, text
 from tests.summaries import conversation, is_summary, make_rounds, replying, summarised, summary
 
 pytestmark = pytest.mark.browser

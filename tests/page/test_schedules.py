@@ -6,9 +6,9 @@ from playwright.async_api import expect
 from chat.models import Beat, Schedule
 from chat.schedules import beat as beats
 from chat.schedules import planning
-from oneclaw.demo.scripted import answer, tool_use
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, fits, open_page, violations_in_both_schemes
+from tests.scripted import answer, tool_use
 
 pytestmark = pytest.mark.browser
 

@@ -6,8 +6,8 @@ import pytest
 from playwright.async_api import expect
 
 from chat.conversations.shared import share
-from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.browser import DESKTOP, PHONE, open_page, violations, violations_in_both_schemes
 from tests.chat.shared.cast import shared_conversation, take_role
 

@@ -9,7 +9,7 @@ from playwright.async_api import expect
 
 from chat.library import sidebar
 from chat.models import ChatSession, default_agent
-from oneclaw.demo import scripted as model
+from tests import scripted as model
 from tests.browser import DESKTOP, PHONE, fits, open_page, violations
 from tests.conversations import send, settle
 

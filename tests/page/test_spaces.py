@@ -4,11 +4,11 @@ import pytest
 from playwright.async_api import expect
 
 from chat.models import ChatSession
-from oneclaw.demo.scripted import answer
 from oneclaw.models import Space
 from oneclaw.spaces import lifecycle, members
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, fits, open_page, violations_in_both_schemes
+from tests.scripted import answer
 
 pytestmark = pytest.mark.browser
 

@@ -11,8 +11,8 @@ from django.template.loader import render_to_string
 from django.test import override_settings
 from playwright.async_api import expect
 
-from oneclaw.demo import scripted as model
 from oneclaw.ops import static_files
+from tests import scripted as model
 from tests.browser import open_page, requested, serve_sources
 
 

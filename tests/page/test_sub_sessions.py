@@ -7,8 +7,8 @@ import pytest
 from playwright.async_api import expect
 
 from chat.models import Message, SubTask
-from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.browser import PHONE, open_page, violations, violations_in_both_schemes
 from tests.sub_sessions import Brain, spawn, until
 

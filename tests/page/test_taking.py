@@ -8,8 +8,8 @@ from playwright.async_api import expect
 
 from chat.models import ImportJob, Message
 from chat.transfer.importing import jobs
-from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.browser import DESKTOP, PHONE, fits, open_page, violations_in_both_schemes
 from tests.imports import as_json, as_zip, numbered
 

@@ -5,9 +5,9 @@ from playwright.async_api import expect
 
 from memory.documents.write import Append, Author, Source, apply
 from memory.index.documents import index_document
-from oneclaw.demo import scripted as model
 from oneclaw.models import Space
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.browser import DESKTOP, PHONE, fits, open_page
 from tests.browser import violations_in_both_schemes as violations
 

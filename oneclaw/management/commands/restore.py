@@ -17,10 +17,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, help="a file that `backup` has written")
+        parser.add_argument("--key", type=Path, metavar="KEY_FILE", help="the private key of age that decrypts it")
 
-    def handle(self, *, file: Path, **options: Any) -> None:
+    def handle(self, *, file: Path, key: Path | None, **options: Any) -> None:
         try:
-            found = restore_backup(file, self.stdout.write)
+            found = restore_backup(file, self.stdout.write, key)
         except (RestoreError, BackupError) as error:
             raise CommandError(str(error)) from error
         for sentence in found:

@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
-from oneclaw.demo import scripted as model
 from oneclaw.people import keys
 from oneclaw.spaces import lifecycle as spaces
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.stage import ROOT
 
 BLOCK = re.compile(r"```(sh|json)\n(.*?)```", re.DOTALL)

@@ -11,10 +11,10 @@ from chat.conversations.shared import stopping
 from chat.live import wait as waiting
 from chat.models import Agent, ChatSession, Message, Presence
 from memory.models import MemoryDocument
-from oneclaw.demo import scripted as model
 from oneclaw.models import User
 from oneclaw.people import keys
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.programs import refusal
 
 pytestmark = pytest.mark.django_db(transaction=True)

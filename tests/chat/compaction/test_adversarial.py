@@ -11,10 +11,10 @@ from memory.index import conversations
 from memory.models import Flush, TranscriptIndex
 from memory.notes import flush
 from oneclaw import llm
-from oneclaw.demo.scripted import answer, bad_request, overloaded, text, tool_use
 from oneclaw.llm.server import server_hash
 from oneclaw.models import ModelFacts
 from oneclaw.threads import in_database
+from tests.scripted import answer, bad_request, overloaded, text, tool_use
 from tests.summaries import is_summary, summary
 from tests.talk import MODEL, Talk
 

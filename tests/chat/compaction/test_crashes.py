@@ -21,11 +21,11 @@ from chat.models import ChatSession, ContextRound, Message, Turn, default_agent
 from chat.turns import loop, start
 from chat.turns.listener import TurnListener
 from oneclaw import invariants, llm
-from oneclaw.demo.scripted import answer, text
 from oneclaw.llm.server import server_hash
 from oneclaw.models import ModelFacts
 from oneclaw.threads import in_database
 from tests.crashes import Crash, ProcessDiedError
+from tests.scripted import answer, text
 from tests.summaries import is_summary, summary
 from tests.talk import MODEL, Talk
 

@@ -5,10 +5,10 @@ from django.utils import timezone
 
 from chat.compaction import planning
 from chat.models import ChatSession, ContextRound
-from oneclaw.demo.scripted import context_too_long
 from oneclaw.llm.server import server_hash
 from oneclaw.models import Budget, ModelFacts
 from oneclaw.threads import in_database
+from tests.scripted import context_too_long
 from tests.spending import paid_for
 from tests.summaries import is_summary, make_rounds, replying
 from tests.talk import MODEL, Talk

@@ -24,11 +24,11 @@ from chat.models import ChatSession, Message, Turn
 from memory.policy import switches
 from memory.policy.switches import Switch
 from oneclaw import llm
-from oneclaw.demo.scripted import answer, text, tool_use
 from oneclaw.llm.estimate import text_tokens
 from oneclaw.threads import in_database
 from tests import files
 from tests.conversations import send
+from tests.scripted import answer, text, tool_use
 from tests.talk import MODEL, Talk
 
 WORDS = {

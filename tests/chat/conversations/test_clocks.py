@@ -11,8 +11,8 @@ from chat.conversations import lifecycle, presence, retention, temporary, titles
 from chat.models import ChatSession, Presence, SharedLink, Turn
 from chat.signals import user_left
 from chat.turns import checkpoints
-from oneclaw.demo.replies import bad_request
 from tests.conversations import abandon, send, settle
+from tests.scripted import bad_request
 
 
 def seconds_until(moment):

@@ -14,7 +14,6 @@ from chat.schedules.ask import hidden_session
 from chat.turns import loop, start
 from oneclaw import llm
 from oneclaw.config.upstreams import Upstream
-from oneclaw.demo.scripted import ScriptedModel, answer, overloaded, text, tool_use
 from oneclaw.llm.upstreams import access
 from oneclaw.models import AuditEvent, AuditKind, Group, Spend
 from oneclaw.spend.calls import Payer, Spending
@@ -24,6 +23,7 @@ from oneclaw.threads import in_database
 from tests.chat.live.test_socket import Client as Socket
 from tests.chat.shared.cast import shared_conversation
 from tests.programs import refusal
+from tests.scripted import ScriptedModel, answer, overloaded, text, tool_use
 from tests.talk import Talk
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("session_tools")]

@@ -9,9 +9,8 @@ from chat import tasks
 from chat.conversations import lifecycle, titles, transcript
 from chat.models import ChatSession
 from oneclaw.demo.model import reply
-from oneclaw.demo.replies import bad_request
-from oneclaw.demo.scripted import answer, text, thinking
 from tests.conversations import send, settle
+from tests.scripted import answer, bad_request, text, thinking
 from tests.spending import paid_for
 
 

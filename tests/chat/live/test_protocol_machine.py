@@ -26,8 +26,8 @@ from chat.live.consumer import ChatConsumer
 from chat.models import Message, Turn
 from chat.turns.loop import running_turns
 from oneclaw import invariants, llm
-from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
+from tests import scripted as model
 
 PATIENCE = 5.0
 

@@ -20,8 +20,8 @@ from chat.live.server_frames import ready_frame
 from chat.models import ChatSession, Message, Turn
 from chat.turns import loop
 from oneclaw import pubsub
-from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.conversations import abandon, send
 from tests.summaries import conversation
 

@@ -8,8 +8,8 @@ import pytest
 
 from chat.models import ChatSession, SessionRoute
 from chat.routes import identities
-from oneclaw.demo import scripted as model
 from oneclaw.people import keys
+from tests import scripted as model
 from tests.stage import ROOT
 
 BRIDGE = ROOT / "docs" / "examples" / "bridge.py"

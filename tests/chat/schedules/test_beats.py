@@ -14,9 +14,9 @@ from chat.schedules import changes, planning, quiet, retention
 from memory.models import MemoryDocument
 from memory.notes import document_jobs, flush
 from oneclaw import invariants
-from oneclaw.demo.scripted import answer, overloaded, tool_use
 from oneclaw.models import Budget, User
 from tests.conversations import send, settle
+from tests.scripted import answer, overloaded, tool_use
 from tests.spending import paid_for
 
 RESPOND = "heartbeat_respond"

@@ -12,9 +12,9 @@ from chat.models import Beat, ChatSession, Message, Schedule, default_agent
 from chat.schedules import changes, planning, propose
 from chat.schedules.changes import Options, TaskDraft
 from chat.schedules.wording import sentence_of
-from oneclaw.demo.scripted import answer, tool_use
 from oneclaw.text import InvalidTextError
 from tests.conversations import send, settle
+from tests.scripted import answer, tool_use
 
 MONDAY = {"text": "List my week", "repeat": "weekly", "time": "09:00", "days": ["monday"]}
 

@@ -12,8 +12,8 @@ from chat.models import Beat, Message, Schedule
 from chat.schedules import beat as beats
 from chat.schedules import planning
 from oneclaw import invariants
-from oneclaw.demo.scripted import answer, tool_use
 from tests.conversations import send
+from tests.scripted import answer, tool_use
 
 SAVE = answer(tool_use("save_memory", {"content": "Watch the kettle"}))
 

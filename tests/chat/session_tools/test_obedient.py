@@ -12,8 +12,8 @@ from chat.models import ChatSession, Message, RelayedMessage, SubTask
 from chat.session_tools import limits, relay
 from chat.turns import loop, start
 from memory.models import MemoryDocument, Suggestion
-from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.sub_sessions import texts_of, written
 from tests.talk import Talk
 

@@ -17,9 +17,9 @@ from chat.session_tools.send import sessions_send
 from chat.transfer import export
 from chat.turns import commands, loop
 from oneclaw import pubsub
-from oneclaw.demo import scripted as model
 from oneclaw.models import Budget
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.chat.shared.cast import shared_conversation
 from tests.conversations import send, settle
 from tests.sub_sessions import Brain, calling, results, texts_of, value, written

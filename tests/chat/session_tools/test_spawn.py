@@ -20,9 +20,9 @@ from chat.turns import admission, loop, start
 from chat.turns.admission import TokensUsedUpError
 from memory.documents.write import Append, Author, Source, apply
 from oneclaw import llm
-from oneclaw.demo import scripted as model
 from oneclaw.models import Budget, Space
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.conversations import abandon, send, settle
 from tests.spending import paid_for
 from tests.sub_sessions import Brain, calling, finish, is_of_child, spawn, tasks, texts_of, until, written

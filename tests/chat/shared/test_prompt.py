@@ -11,9 +11,9 @@ from chat.conversations.model_choice import Choice
 from chat.conversations.shared import share
 from chat.models import ChatSession, Message
 from memory.documents.write import Append, Author, Source, apply
-from oneclaw.demo import scripted as model
 from oneclaw.models import Space
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.chat.shared.cast import shared_conversation
 from tests.programs import Program
 from tests.talk import MODEL, Talk

@@ -11,8 +11,8 @@ from chat.live import publisher
 from chat.models import ChatSession, Message, QueuedMessage
 from chat.tasks import sweep
 from oneclaw import pubsub
-from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.chat.live.test_socket import Client, idle
 from tests.chat.shared.cast import shared_conversation, take_role
 from tests.conversations import abandon, send, settle

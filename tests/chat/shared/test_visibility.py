@@ -156,7 +156,7 @@ async def refused(cast, name, kind):
 
 @pytest.mark.parametrize("kind", ACTIONS)
 async def test_a_frame_is_carried_out_for_those_who_may(cast, kind, scripted):
-    from oneclaw.demo import scripted as model
+    from tests import scripted as model
 
     scripted.script(*[model.answer(model.text("Well."))] * 9)
     may = ("ada",) if kind == "edit" else WRITES
@@ -184,7 +184,7 @@ async def test_a_socket_opens_for_members_and_shows_them_the_same(cast):
 
 
 async def test_who_loses_the_role_gets_no_further_frame(cast, scripted):
-    from oneclaw.demo import scripted as model
+    from tests import scripted as model
 
     scripted.script(model.answer(model.text(["First.", " Second.", " Third."], pace=0.6)))
     async with Client(cast.ed) as ed, Client(cast.rita) as rita:
@@ -205,7 +205,7 @@ async def test_who_loses_the_role_gets_no_further_frame(cast, scripted):
 
 
 async def test_the_turn_of_who_loses_the_role_ends_for_the_others(cast, scripted):
-    from oneclaw.demo import scripted as model
+    from tests import scripted as model
 
     scripted.script(
         model.answer(model.text(["First."] + [" And so on."] * 50, pace=0.2)), model.answer(model.text("Yes."))

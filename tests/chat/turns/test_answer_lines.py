@@ -7,8 +7,8 @@ from chat.extensions import AnswerLine, ContextItem, Extension, MessageContext, 
 from chat.models import Message
 from chat.rendering.messages import ANSWER_LINES_KEY
 from chat.turns.answer_lines import finished_answer
-from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.talk import Talk
 
 pytestmark = pytest.mark.django_db(transaction=True)

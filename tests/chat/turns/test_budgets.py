@@ -11,11 +11,11 @@ from chat.conversations import titles
 from chat.models import ChatSession, Message
 from memory.models import Flush
 from memory.notes import flush
-from oneclaw.demo import scripted as model
 from oneclaw.models import Budget, BudgetWarning, Group, Spend
 from oneclaw.spend.budgets import states_of, to_warn_of, used_up
 from oneclaw.spend.calls import Payer, Spending
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.chat.live.test_socket import Client, idle
 from tests.conversations import send, settle
 

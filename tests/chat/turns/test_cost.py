@@ -17,10 +17,10 @@ from django.db import connection
 from memory.documents.write import Append, Author, Source, apply
 from memory.files import recent_changes
 from oneclaw import llm, pubsub, threads
-from oneclaw.demo import scripted as model
 from oneclaw.models import Space
 from oneclaw.spend import budgets
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.chat.live.test_socket import Client, idle
 from tests.conversations import send, settle
 

@@ -14,9 +14,9 @@ from chat.live.publisher import TurnPublisher
 from chat.models import Message, Turn
 from chat.turns import hooks, loop, retry, start
 from chat.turns.tools import call_tool
-from oneclaw.demo import scripted as model
 from oneclaw.reasons import Reason
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.conversations import send, settle
 from tests.talk import MODEL, Talk
 

@@ -18,11 +18,11 @@ from chat.models import Message, Turn
 from chat.rendering import messages
 from chat.turns import loop as turns
 from oneclaw import invariants
-from oneclaw.demo import scripted as model
 from oneclaw.llm import events
 from oneclaw.llm.transport import sse
 from oneclaw.reasons import Reason
 from oneclaw.threads import in_database
+from tests import scripted as model
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

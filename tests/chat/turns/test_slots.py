@@ -16,8 +16,8 @@ from chat.signals import turn_finished
 from chat.turns import loop as turns
 from chat.turns import slots
 from chat.turns.slots import TooManyTurnsError, TurnSlots
-from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
+from tests import scripted as model
 
 # -- Who is next ---------------------------------------------------------------------------------
 

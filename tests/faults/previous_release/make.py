@@ -18,9 +18,9 @@ import urllib.request
 import uuid
 from pathlib import Path
 
-from oneclaw.demo.replies import answer, tool_use
 from tests.faults.conftest import upstream_of
 from tests.faults.site import SHORT, Embedded, Upstream
+from tests.scripted import answer, tool_use
 from tests.stage import embedded, until
 
 HERE = Path(__file__).resolve().parent

@@ -43,11 +43,11 @@ from memory.prompt.items import CURATED, RECALLED, piece
 from memory.search.manager import HybridSearchManager
 from memory.tools.save_memory import SAVE
 from oneclaw import invariants
-from oneclaw.demo.scripted import answer
 from oneclaw.llm.quoting import kept_chars
 from oneclaw.models import Space
 from oneclaw.reasons import Reason
 from tests.conversations import FINISHED, send, settle
+from tests.scripted import answer
 
 MARKER = "Zorabella"
 LINE = f"- My sister {MARKER} lives in Lisbon."

@@ -15,9 +15,9 @@ from memory.models import LibraryFile
 from memory.provenance.details import details
 from memory.trust.matching import SourceText
 from memory.trust.sources import Kind, text_sources_of
-from oneclaw.demo.scripted import answer, text
 from oneclaw.models import Space, SpaceMember
 from oneclaw.threads import in_database
+from tests.scripted import answer, text
 from tests.talk import Talk
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -11,8 +11,8 @@ from chat.models import ChatSession
 from memory.index.documents import index_document
 from memory.models import Flush, MemoryDocument
 from memory.notes import claims, coverage, flush
-from oneclaw.demo.scripted import answer
 from tests.conversations import send, settle
+from tests.scripted import answer
 
 
 def do(session):

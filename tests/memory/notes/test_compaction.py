@@ -21,7 +21,7 @@ from memory.notes.claims import MODEL_MAX_ATTEMPTS
 from memory.policy import switches
 from memory.policy.switches import Switch
 from memory.tools.reading import SEARCH
-from oneclaw.demo.scripted import answer, overloaded
+from tests.scripted import answer, overloaded
 from tests.summaries import is_summary, replying
 
 

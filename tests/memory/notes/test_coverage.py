@@ -12,7 +12,7 @@ from django.utils import timezone
 from chat.models import ChatSession, default_agent
 from memory.models import Flush, MemoryDocument
 from memory.notes import claims, coverage, flush
-from oneclaw.demo.scripted import answer, error
+from tests.scripted import answer, error
 
 DAY = dt.date(2026, 11, 21)
 

@@ -6,7 +6,7 @@ import pytest
 
 from memory.models import DocumentJob, Flush, MemoryDocument
 from memory.notes import document_jobs, flush
-from oneclaw.demo.scripted import answer, thinking
+from tests.scripted import answer, thinking
 
 CUT = answer("- Ada moved to Ber", stop_reason="max_tokens")
 ONLY_THINKING = answer(thinking("Let me see."), stop_reason="max_tokens")

@@ -17,10 +17,10 @@ from chat.turns import retry
 from memory.models import Flush, MemoryDocument, MemoryRevision
 from memory.notes import claims, coverage, flush
 from memory.tasks import flush_session, flush_soon
-from oneclaw.demo.scripted import answer, error, overloaded, text
 from oneclaw.jobs import ClaimLostError
 from oneclaw.models import Space
 from tests.conversations import abandon, send, settle
+from tests.scripted import answer, error, overloaded, text
 
 BEFORE = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 

@@ -21,10 +21,10 @@ from chat.models import ChatSession, Message, Turn, default_agent
 from memory.invariants import INVARIANTS
 from memory.models import Flush, MemoryDocument
 from memory.notes import claims, flush
-from oneclaw.demo.scripted import answer, overloaded
 from oneclaw.invariants import broken_jobs
 from oneclaw.jobs import ClaimLostError
 from oneclaw.models import Space, User
+from tests.scripted import answer, overloaded
 
 REASONS = ("switched", "day_changed", "ended", "left", "idle")
 # In the night in which clocks change, and far enough ahead that the database's own clock calls no lease late.

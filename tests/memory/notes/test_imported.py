@@ -12,7 +12,7 @@ from chat.transfer.importing import jobs
 from memory.models import DocumentJob, Flush, MemoryDocument
 from memory.notes import coverage, document_jobs, flush, last_messages, recent
 from oneclaw import invariants
-from oneclaw.demo import scripted as model
+from tests import scripted as model
 from tests.conversations import send, settle
 from tests.imports import CHATGPT, as_json
 

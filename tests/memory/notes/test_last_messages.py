@@ -8,7 +8,7 @@ from memory.files import disk
 from memory.files.folders import folder_of
 from memory.models import DocumentJob, MemoryDocument
 from oneclaw import files
-from oneclaw.demo.scripted import answer, error
+from tests.scripted import answer, error
 from tests.spending import paid_for
 
 

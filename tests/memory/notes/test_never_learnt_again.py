@@ -7,7 +7,7 @@ import pytest
 from memory.models import MemoryDocument, Suggestion
 from memory.notes import flush
 from memory.prompt.items import piece
-from oneclaw.demo.scripted import answer
+from tests.scripted import answer
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from memory.models import DocumentJob, MemoryDocument
 from memory.notes import document_jobs, flush
 from memory.notes.recent import ConversationSummary, read, updated
 from memory.policy.paths import recent_path
-from oneclaw.demo.scripted import answer, error
 from oneclaw.jobs import ClaimLostError
 from oneclaw.models import Budget, Space
+from tests.scripted import answer, error
 from tests.spending import paid_for
 
 BERN = json.dumps({"title": "Moving to Bern", "summary": "Ada moves to Bern. The flat is booked."})

@@ -5,8 +5,8 @@ import datetime as dt
 import pytest
 
 from memory.notes.summary import TranscriptEntry, extract, notes_of, summarise, transcript
-from oneclaw.demo.scripted import answer
 from oneclaw.llm.quoting import quoted, shortened
+from tests.scripted import answer
 from tests.spending import NOBODY
 
 DAY = dt.date(2026, 11, 21)

@@ -12,8 +12,8 @@ from chat.models import ChatSession, ContextRound
 from memory.models import DocumentJob, MemoryDocument
 from memory.notes import document_jobs
 from memory.transfer.archive import export_archive
-from oneclaw.demo.scripted import answer
 from tests.conversations import FINISHED, send
+from tests.scripted import answer
 from tests.summaries import LONG, summarised
 
 SECRET = "hunter2!"

@@ -25,9 +25,9 @@ from memory.notes import document_jobs, flush
 from memory.skills import importing, writing
 from memory.tools import decisions, proposals, suggestions
 from memory.transfer import account, imports, workspace
-from oneclaw.demo.scripted import answer, error
 from oneclaw.models import Space, SpaceMember, User
 from tests.conversations import FINISHED
+from tests.scripted import answer, error
 from tests.skills import packed, skill_text
 from tests.test_architecture import APPS, files, module_of
 

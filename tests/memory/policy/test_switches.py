@@ -19,10 +19,10 @@ from memory.policy.paths import recent_path
 from memory.policy.switches import Switch
 from memory.tools.get import GET
 from memory.tools.reading import SEARCH
-from oneclaw.demo.scripted import answer
 from oneclaw.jobs import ClaimLostError
 from oneclaw.models import User
 from tests.conversations import send, settle
+from tests.scripted import answer
 
 NAMES = ["memory_get", "memory_search", "save_memory"]
 

@@ -15,11 +15,11 @@ from memory.index.documents import index_document
 from memory.library import files as library
 from memory.library import reading
 from memory.models import LibraryFile, MemoryDocument
-from oneclaw.demo import scripted as model
 from oneclaw.llm import descriptions, facts
 from oneclaw.models import Space
 from oneclaw.threads import in_database
 from tests import files
+from tests import scripted as model
 from tests.chat.shared.cast import shared_conversation, take_role
 from tests.talk import MODEL, Talk
 

@@ -12,9 +12,9 @@ from memory.library import files as library
 from memory.library import reading
 from memory.library.search import search_files
 from memory.models import GoldenQuestion, LineFeedback, MemoryDocument
-from oneclaw.demo import scripted as model
 from oneclaw.models import Space
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.talk import Talk
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -23,10 +23,10 @@ from memory.search.manager import HybridSearchManager
 from memory.tools.get import GET
 from memory.tools.reading import SEARCH
 from memory.views.palette import search as palette
-from oneclaw.demo.scripted import ScriptedModel
-from oneclaw.demo.strict.api import StrictApi
 from oneclaw.models import Space
 from tests.memory.spaces.world import World, words_in
+from tests.scripted import ScriptedModel
+from tests.strict_api.api import StrictApi
 
 # Steps of one history and of a longer one, and after how many of them everything is compared.
 STEPS, LONGER_STEPS, COMPARED_EVERY = 60, 120, 6

@@ -15,10 +15,10 @@ from memory.files.mirror import try_to_mirror
 from memory.invariants import INVARIANTS
 from memory.models import Flush, MemoryDocument
 from memory.notes import claims, flush
-from oneclaw.demo.scripted import answer
 from oneclaw.jobs import ClaimLostError
 from oneclaw.models import Space
 from oneclaw.spaces import deletion
+from tests.scripted import answer
 
 
 def do(session, reason="switched"):

@@ -20,11 +20,11 @@ from memory.models import Flush, MemoryDocument, MemoryRevision
 from memory.notes import flush
 from memory.skills.approval import approve
 from memory.skills.catalogue import find_skill
-from oneclaw.demo.scripted import answer, text, tool_use
 from oneclaw.models import Space
 from oneclaw.threads import in_database
 from tests.conversations import send, settle
 from tests.programs import Program
+from tests.scripted import answer, text, tool_use
 from tests.talk import Talk
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("session_tools")]

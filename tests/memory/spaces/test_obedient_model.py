@@ -12,9 +12,9 @@ from memory.index.documents import index_document
 from memory.models import MemoryDocument, MemoryRevision, Proposal
 from memory.skills.approval import approve
 from memory.skills.catalogue import find_skill
-from oneclaw.demo.scripted import answer, text, tool_use
 from oneclaw.models import Space
 from oneclaw.threads import in_database
+from tests.scripted import answer, text, tool_use
 from tests.talk import Talk
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("session_tools")]

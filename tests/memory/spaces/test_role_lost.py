@@ -9,9 +9,9 @@ from chat.models import ChatSession, default_agent
 from memory.documents.write import Append, Author, Source, apply
 from memory.index.documents import index_document
 from memory.models import MemoryDocument
-from oneclaw.demo.scripted import answer, text, tool_use
 from oneclaw.models import SpaceMember
 from oneclaw.threads import in_database
+from tests.scripted import answer, text, tool_use
 from tests.talk import Talk
 
 pytestmark = pytest.mark.django_db(transaction=True)

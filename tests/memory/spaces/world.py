@@ -31,11 +31,11 @@ from memory.tools import proposals
 from memory.tools.save_memory import SAVE
 from memory.trust.proposals import decline, withdraw
 from oneclaw import llm
-from oneclaw.demo.scripted import answer
 from oneclaw.models import Group, GroupMember, Space, SpaceGroup, SpaceMember, User
 from oneclaw.text import UserFacingError
 from tests.conversations import settle
 from tests.programs import Program
+from tests.scripted import answer
 
 WORD = re.compile(r"\bzq[a-z]{6}\b")
 ROLES = ("reader", "editor", "owner")

@@ -14,8 +14,8 @@ from memory.models import Comparison, Decision, MemoryDocument, MemoryRevision
 from memory.tools import comparisons
 from memory.tools.save_memory import SAVE
 from oneclaw import pubsub
-from oneclaw.demo.scripted import answer, bad_request, error, server_fault, thinking
 from oneclaw.models import Budget
+from tests.scripted import answer, bad_request, error, server_fault, thinking
 from tests.spending import paid_for
 
 

@@ -14,9 +14,9 @@ from memory.documents import undo, write
 from memory.documents.write import Author, Replace, Source
 from memory.models import Comparison, Decision, MemoryRevision
 from memory.tools import comparisons, decisions
-from oneclaw.demo.scripted import answer
 from oneclaw.models import SpaceMember
 from tests.conversations import FINISHED, send
+from tests.scripted import answer
 
 SECRET = "hunter2!"
 

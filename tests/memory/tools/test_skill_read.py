@@ -14,8 +14,8 @@ from memory.skills import approval
 from memory.skills.catalogue import find_skill
 from memory.tools import reading
 from memory.tools.skill_read import READ, read_notes
-from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.conversations import send, settle
 from tests.skills import approved, own_skill, put, skill_text, state_of, unapproved_skill
 from tests.summaries import conversation, summarised

@@ -14,8 +14,8 @@ from memory.forgetting.forget import forget
 from memory.index.documents import index_document
 from memory.lab import golden
 from memory.models import DocumentOverview, Flush, LabRun, MemoryDocument, Review, Topic, content_hash
-from oneclaw.demo.scripted import answer, bad_request
 from oneclaw.models import Space, SpaceMember
+from tests.scripted import answer, bad_request
 from tests.spending import paid_for
 
 NO_MODEL = {"ANTHROPIC_API_KEY": "", "ANTHROPIC_BASE_URL": "", "DEMO_URL": "http://127.0.0.1:9"}

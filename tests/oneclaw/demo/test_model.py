@@ -10,6 +10,8 @@ from django.utils.translation import gettext
 from chat.compaction.checks import check_summary
 from oneclaw import llm
 from oneclaw.demo import model as demo
+from oneclaw.llm import descriptions
+from oneclaw.models import ModelFacts
 from tests.spending import NOBODY, Spending
 
 # A request reads from the database what is known about its model.
@@ -240,23 +242,12 @@ async def test_it_takes_whatever_the_api_takes():
     assert (await ask("\u200b"))[0]
 
 
-async def test_it_refuses_what_the_api_refuses():
-    with pytest.raises(llm.BadRequestError) as refused:
-        await ask([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}])
-    assert "unexpected `tool_use_id`" in refused.value.explanation
-
-
-def test_a_compaction_keeps_what_an_earlier_one_said():
-    block = {"type": "compaction", "content": "- My cat is called Miso.", "signature": "c2lnbmVk"}
-    messages = [{"role": "assistant", "content": [block]}, {"role": "user", "content": "I like tea."}]
-    reply = demo.reply({"compaction": {"type": "summarize"}, "messages": messages})
-    assert "".join(reply.blocks[0].deltas) == "- My cat is called Miso.\n- I like tea."
-
-
-def test_a_compaction_holds_the_persons_words():
-    messages = [{"role": "user", "content": "Hello"}, {"role": "user", "content": [{"type": "text", "text": "Tea?"}]}]
-    reply = demo.reply({"compaction": {"type": "summarize"}, "messages": messages})
-    assert "".join(reply.blocks[0].deltas) == "- Hello\n- Tea?"
+def test_what_it_says_of_itself_changes_no_request(settings):
+    names = (llm.DEMO_MODEL, settings.MODEL, settings.FAST_MODEL)
+    assumed = [llm.facts_of(name) for name in names]
+    descriptions.refresh_if_due()
+    assert ModelFacts.objects.filter(seen_at__isnull=False).count() >= 2
+    assert [llm.facts_of(name) for name in names] == assumed
 
 
 def test_a_summary_with_headings_goes_on_from_the_earlier_one():

@@ -1,6 +1,7 @@
 """The pages of leaving: a person deletes their account, an admin removes somebody, sets rules and holds."""
 
 import json
+import re
 
 import pytest
 from django.test import Client
@@ -68,13 +69,27 @@ def test_an_admin_removes_a_person_and_downloads_the_receipt(ada, stranger, admi
     assert address in client.get("/team/people/").content.decode()
     assert "Engine room" in client.get(address).content.decode()
     assert client.post(address, {"to": "nobody@example.org"}).status_code == 422
-    receipt = client.post(address, {"to": stranger.email})["Location"]
+    receipt = client.post(address, {"to": stranger.email, "digest": offboard.plan(ada).digest})["Location"]
     assert "A worker removes the rest" in client.get(receipt).content.decode()
     offboard.run(Offboarding.objects.get().pk)
     assert "Done" in client.get(receipt).content.decode()
     sent = json.loads(client.get(f"{receipt}.json").content)
     assert (sent["person"], sent["receiver"], sent["counts"]["spaces"]) == (ada.pk, stranger.pk, 1)
     assert ada.email not in client.get("/team/retention/").content.decode()
+
+
+def test_a_person_is_removed_only_with_the_digest_of_what_was_shown(ada, stranger, admin_person, team):
+    client = signed_in(admin_person)
+    address = f"/team/people/{ada.pk}/offboard"
+    assert client.post(address, {"to": stranger.email}).status_code == 422
+    shown = re.search(r'name="digest" value="(\w+)"', client.get(address).content.decode())[1]
+    Space.objects.create(owner=ada, kind=Space.Kind.TEAM, name="Bridge").members.create(user=ada, role="owner")
+    answer = client.post(address, {"to": stranger.email, "digest": shown})
+    assert answer.status_code == 422
+    assert "has changed since the page was shown" in answer.content.decode()
+    assert (User.objects.get(pk=ada.pk).is_active, Offboarding.objects.count()) == (True, 0)
+    again = re.search(r'name="digest" value="(\w+)"', answer.content.decode())[1]
+    assert client.post(address, {"to": stranger.email, "digest": again}).status_code == 302
 
 
 def test_who_manages_no_people_sees_none_of_it(ada, stranger):
@@ -97,7 +112,8 @@ def test_a_people_admin_does_not_get_the_spaces_of_whom_they_remove(ada, strange
     roles.set_role(stranger, User.Role.PEOPLE)
     stranger.save()
     for person, said in ((stranger, 422), (admin_person, 302)):
-        refused = signed_in(person).post(f"/team/people/{ada.pk}/offboard", {"to": person.email})
+        said_yes = {"to": person.email, "digest": offboard.plan(ada).digest}
+        refused = signed_in(person).post(f"/team/people/{ada.pk}/offboard", said_yes)
         assert (refused.status_code, Offboarding.objects.count()) == (said, int(said == 302))
 
 

@@ -8,14 +8,14 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from oneclaw import llm
-from oneclaw.demo.scripted import Reply, answer, bad_request, error, recorded, tool_use
-from oneclaw.demo.strict.api import StrictApi
-from oneclaw.demo.strict.models import MODELS
 from oneclaw.llm import facts
 from oneclaw.llm.server import server_hash
 from oneclaw.models import ModelFacts
 from oneclaw.spend.usage import whole_usage
+from tests.scripted import Reply, answer, bad_request, error, recorded, tool_use
 from tests.spending import NOBODY, Spending
+from tests.strict_api.api import StrictApi
+from tests.strict_api.models import MODELS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

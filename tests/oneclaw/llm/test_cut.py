@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneclaw import llm
-from oneclaw.demo.scripted import answer, cut, ended, recorded, text, thinking, tool_use
 from oneclaw.llm.events import AnswerReader
+from tests.scripted import answer, cut, ended, recorded, text, thinking, tool_use
 from tests.spending import NOBODY, Spending
 
 REQUEST = llm.Request("claude-test", [], [{"role": "user", "content": "Hello?"}])

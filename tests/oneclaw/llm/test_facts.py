@@ -10,14 +10,14 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from oneclaw import llm, tasks
-from oneclaw.demo.scripted import answer, bad_request, cut, error
-from oneclaw.demo.strict.api import StrictApi
 from oneclaw.llm import client, facts
 from oneclaw.llm.known_models import UNKNOWN, known_facts
 from oneclaw.llm.server import server_hash
 from oneclaw.llm.upstreams.routes import Route
 from oneclaw.models import ModelFacts
+from tests.scripted import answer, bad_request, cut, error
 from tests.spending import NOBODY, Spending
+from tests.strict_api.api import StrictApi
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -14,7 +14,8 @@ import pytest
 from django.utils import timezone
 
 from oneclaw import llm
-from oneclaw.demo.scripted import (
+from oneclaw.llm.failures import failure_of_response
+from tests.scripted import (
     Reply,
     answer,
     bad_request,
@@ -36,7 +37,6 @@ from oneclaw.demo.scripted import (
     tool_use,
     unknown_model,
 )
-from oneclaw.llm.failures import failure_of_response
 from tests.spending import NOBODY, Spending
 
 REQUEST = llm.Request("claude-test", [], [{"role": "user", "content": "Hello?"}])

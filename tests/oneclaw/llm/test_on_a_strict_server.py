@@ -5,13 +5,13 @@ import dataclasses
 import pytest
 
 from oneclaw import llm, tasks
-from oneclaw.demo.scripted import answer, thinking
-from oneclaw.demo.strict.api import StrictApi
-from oneclaw.demo.strict.models import MODELS
 from oneclaw.llm import facts
 from oneclaw.llm.known_models import known_facts
 from oneclaw.models import ModelFacts
+from tests.scripted import answer, thinking
 from tests.spending import NOBODY, Spending
+from tests.strict_api.api import StrictApi
+from tests.strict_api.models import MODELS
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -3,9 +3,9 @@
 import pytest
 
 from oneclaw import llm
-from oneclaw.demo.scripted import answer, bad_request
 from oneclaw.llm.estimate import IMAGE_TOKENS, estimated_tokens
 from oneclaw.llm.known_models import KNOWN_MODELS, UNKNOWN, is_documented, known_facts
+from tests.scripted import answer, bad_request
 from tests.spending import NOBODY, Spending
 
 # The SDK warns of models that will be retired.

@@ -8,9 +8,8 @@ from contextlib import aclosing
 import pytest
 
 from oneclaw import llm
-from oneclaw.demo.replies import whole_block
-from oneclaw.demo.scripted import ReplyBlock, answer, recorded, text, thinking, tool_use
 from oneclaw.llm.events import AnswerReader
+from tests.scripted import ReplyBlock, answer, recorded, text, thinking, tool_use, whole_block
 from tests.spending import NOBODY, Spending
 
 REQUEST = llm.Request("claude-test", [{"type": "text", "text": "Be kind."}], [{"role": "user", "content": "Hello?"}])

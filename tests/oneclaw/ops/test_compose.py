@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import redis
 import yaml
 from django.core.management import get_commands
 
 from oneclaw.management.commands.serve import ROLES
 from tests.isolation import is_read_by_the_product
-from tests.stage import ROOT
+from tests.stage import ROOT, free_port, until
 
 COMPOSE = (ROOT / "docker-compose.yml").read_text()
 SERVICES = yaml.safe_load(COMPOSE)["services"]
@@ -22,6 +23,7 @@ READ = {name for each in SOURCES for name in re.findall(r'environment\.\w+\(\s*"
 REQUIRED = {"DATABASE_URL", "REDIS_URL", "ONECLAW_ORIGINS", "ONECLAW_SECRET_KEY", "ANTHROPIC_API_KEY"}
 SAMPLES = {
     "POSTGRES_PASSWORD": "secret",
+    "REDIS_PASSWORD": "other-secret",
     "ONECLAW_ORIGINS": "https://chat.example.org",
     "ONECLAW_SECRET_KEY": "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOP",
     "ANTHROPIC_API_KEY": "key",
@@ -71,7 +73,39 @@ def test_services_reach_each_other_by_their_names():
     person, database = postgres["POSTGRES_USER"], postgres["POSTGRES_DB"]
     password = postgres["POSTGRES_PASSWORD"]
     assert environment["DATABASE_URL"] == f"postgresql://{person}:{password}@postgres/{database}"
-    assert environment["REDIS_URL"] == "redis://redis:6379/0"
+    broker = {name: interpolated(value) for name, value in SERVICES["redis"]["environment"].items()}
+    assert environment["REDIS_URL"] == f"redis://:{broker['REDISCLI_AUTH']}@redis:6379/0"
+
+
+def test_no_service_has_a_privilege_that_it_does_not_need():
+    for name, service in SERVICES.items():
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service.get("read_only", False) is (name != "postgres"), name
+    assert {name for name, service in SERVICES.items() if "cap_add" in service} == {"postgres"}
+
+
+def answers(client):
+    try:
+        return client.ping()
+    except redis.ConnectionError:
+        return False
+
+
+def test_redis_asks_for_its_password(tmp_path):
+    """The command of the service, run here: without the password nothing is answered."""
+    port, word = free_port(), SAMPLES["REDIS_PASSWORD"]
+    shell, flag, script = SERVICES["redis"]["command"]
+    script = f"{script.replace('$$', '$')} --port {port} --dir {tmp_path}"
+    environment = os.environ | {"REDISCLI_AUTH": word}
+    server = subprocess.Popen([shell, flag, script], env=environment, stdout=subprocess.DEVNULL)
+    try:
+        until(lambda: answers(redis.Redis(port=port, password=word)))
+        with pytest.raises(redis.AuthenticationError):
+            redis.Redis(port=port).ping()
+    finally:
+        server.terminate()
+        server.wait()
 
 
 def test_django_finds_nothing_to_complain_about_in_that_environment(tmp_path):

@@ -11,9 +11,9 @@ import pytest
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import handle
 from chat.models import Turn
-from oneclaw.demo import scripted as model
 from oneclaw.threads import in_database
 from tests import leftovers
+from tests import scripted as model
 
 
 @pytest.mark.django_db(transaction=True)

@@ -194,7 +194,6 @@ def test_programs_that_the_server_cannot_read_are_copied(folder, home, monkeypat
     closed = folder / "wheel"
     closed.mkdir(mode=0o700)
     shutil.copytree(install, closed / "package" / install.name, ignore=shutil.ignore_patterns("include"))
-    shutil.copytree(install.parent.with_suffix(".libs"), closed / "package.libs")
     monkeypatch.setattr(embedded, "programs", lambda: closed / "package" / install.name / "bin")
     own = embedded.EmbeddedPostgres(home)
     own.join()

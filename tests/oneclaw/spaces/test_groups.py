@@ -51,6 +51,10 @@ def test_a_people_admin_does_not_add_themselves_to_the_spaces_of_a_group(ada, st
         assert "You cannot add yourself" in refused.content.decode()
     client.post(f"/groups/{group.pk}", {"do": "add", "email": stranger.email})
     assert group.members.get().user == stranger
+    # Nor to a group without a space, which may be given one later.
+    later = Group.objects.create(name="later")
+    assert client.post(f"/groups/{later.pk}", {"do": "add", "email": ada.email}).status_code == 422
+    assert not later.members.exists()
 
 
 @pytest.mark.parametrize("do", ["add", "rename", "delete"])

@@ -6,10 +6,10 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from oneclaw import llm
-from oneclaw.demo import scripted as model
 from oneclaw.models import Space, Spend
 from oneclaw.spend.calls import Payer, Spending
 from oneclaw.spend.prices import exact_price_of
+from tests import scripted as model
 
 REQUEST = llm.Request("claude-test", [], [{"role": "user", "content": "A title?"}])
 USAGE = {"input_tokens": 10, "output_tokens": 3, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 7}

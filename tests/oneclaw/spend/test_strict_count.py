@@ -18,10 +18,10 @@ from chat.turns import loop
 from chat.turns.checkpoints import checkpoints
 from memory.notes import flush
 from oneclaw.demo import messages_server
-from oneclaw.demo import scripted as model
 from oneclaw.llm import client
 from oneclaw.models import Spend
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.conversations import abandon
 
 pytestmark = pytest.mark.django_db(transaction=True)

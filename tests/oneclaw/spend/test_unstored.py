@@ -18,13 +18,13 @@ from chat.schedules import ask
 from chat.turns import loop
 from chat.turns.checkpoints import Lease, checkpoints, renew
 from oneclaw import llm
-from oneclaw.demo import scripted as model
 from oneclaw.models import Budget, Space, Spend, User
 from oneclaw.spend import calls
 from oneclaw.spend.budgets import states_of
 from oneclaw.spend.calls import Payer, Spending
 from oneclaw.spend.unstored import unstored as json_of
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.conversations import TOOL_USE, abandon, send
 
 pytestmark = pytest.mark.django_db(transaction=True)

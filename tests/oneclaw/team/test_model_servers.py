@@ -9,7 +9,6 @@ from django.db import connection, connections
 from django.test import Client
 
 from oneclaw.config.upstreams import Upstream
-from oneclaw.demo.scripted import ScriptedModel, answer, error, key_refused
 from oneclaw.llm.upstreams import access, servers
 from oneclaw.llm.upstreams.routes import home_of
 from oneclaw.models import AuditEvent, Group, GroupMember, ModelRule, ModelServer, Spend, User
@@ -17,6 +16,7 @@ from oneclaw.people import roles
 from oneclaw.people.sign_in import fresh
 from oneclaw.team.model_servers.addresses import AddressError, validated_address
 from oneclaw.team.model_servers.offers import OffersError, lines_of, parsed_offers
+from tests.scripted import ScriptedModel, answer, error, key_refused
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery"

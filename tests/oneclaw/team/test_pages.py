@@ -13,12 +13,12 @@ from django.utils import timezone
 
 from oneclaw import llm
 from oneclaw.config.upstreams import Upstream
-from oneclaw.demo.scripted import key_refused
 from oneclaw.llm import KeyRefusedError, UnreachableError
 from oneclaw.llm.upstreams import failing
 from oneclaw.llm.upstreams.routes import Route
 from oneclaw.models import AuditEvent, AuditKind, Budget, Group, InvariantRun, User
 from oneclaw.people import roles, seen
+from tests.scripted import key_refused
 from tests.spending import NOBODY, Spending
 
 pytestmark = pytest.mark.django_db

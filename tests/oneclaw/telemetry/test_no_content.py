@@ -17,8 +17,8 @@ from chat import extensions
 from chat.extensions import Extension, Tool
 from chat.live.publisher import TurnPublisher
 from chat.turns import loop, start
-from oneclaw.demo.replies import answer, bad_request, error, garbled, tool_use
 from oneclaw.telemetry.logs import JsonLines, TextLines
+from tests.scripted import answer, bad_request, error, garbled, tool_use
 from tests.talk import Talk
 
 pytestmark = pytest.mark.django_db(transaction=True)

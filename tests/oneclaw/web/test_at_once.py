@@ -7,9 +7,9 @@ from collections import Counter
 import aiohttp
 import pytest
 
-from oneclaw.demo import scripted as model
 from oneclaw.web.limits import at_once
 from oneclaw.web.limits.at_once import AtOnceMiddleware
+from tests import scripted as model
 
 ADA, STRANGER = b"sessionid=ada", b"sessionid=stranger"
 

@@ -8,10 +8,10 @@ from chat import extensions
 from chat.conversations.model_choice import Choice
 from chat.extensions import Extension, Tool, ToolResult
 from memory.documents.write import Append, Author, Source, apply
-from oneclaw.demo.scripted import ScriptedModel, answer, overloaded, tool_use
 from oneclaw.llm.upstreams import servers
 from oneclaw.models import ModelServer, Space, Spend
 from oneclaw.threads import in_database
+from tests.scripted import ScriptedModel, answer, overloaded, tool_use
 from tests.talk import MODEL, Talk
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -8,9 +8,9 @@ from chat import extensions
 from chat.extensions import Extension, Tool, ToolResult
 from oneclaw import llm
 from oneclaw.config.upstreams import read_upstreams
-from oneclaw.demo.scripted import ScriptedModel, answer, overloaded, rate_limited, tool_use, unknown_model
 from oneclaw.models import Spend
 from oneclaw.threads import in_database
+from tests.scripted import ScriptedModel, answer, overloaded, rate_limited, tool_use, unknown_model
 from tests.spending import NOBODY, Spending
 from tests.talk import MODEL, Talk
 

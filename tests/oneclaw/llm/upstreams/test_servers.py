@@ -7,10 +7,10 @@ from django.test.utils import CaptureQueriesContext
 
 from oneclaw import llm
 from oneclaw.config.upstreams import Upstream
-from oneclaw.demo.scripted import ScriptedModel, answer, error, overloaded
 from oneclaw.llm.upstreams import failing, servers
 from oneclaw.llm.upstreams.routes import home_of, routes_of
 from oneclaw.models import ModelServer
+from tests.scripted import ScriptedModel, answer, error, overloaded
 from tests.spending import NOBODY, Spending
 
 pytestmark = pytest.mark.django_db

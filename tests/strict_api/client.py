@@ -5,8 +5,8 @@ from contextlib import contextmanager
 import anthropic
 import pytest
 
-from oneclaw.demo.scripted import ScriptedModel
-from oneclaw.demo.strict.api import StrictApi
+from tests.scripted import ScriptedModel
+from tests.strict_api.api import StrictApi
 
 SONNET, HAIKU = "claude-sonnet-5-5", "claude-haiku-5-5"
 DROP = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from oneclaw.demo.strict.betas import THINKING_BINDING
-from oneclaw.demo.strict.compaction import names_up_to, start_of
-from oneclaw.demo.strict.models import ModelRules
-from oneclaw.demo.strict.parts import Part, canonical
-from oneclaw.demo.strict.refusals import RefusedError, invalid
-from oneclaw.demo.strict.signatures import claims_of, short_hash, sign
+from tests.strict_api.betas import THINKING_BINDING
+from tests.strict_api.compaction import names_up_to, start_of
+from tests.strict_api.models import ModelRules
+from tests.strict_api.parts import Part, canonical
+from tests.strict_api.refusals import RefusedError, invalid
+from tests.strict_api.signatures import claims_of, short_hash, sign
 
 START = short_hash("start")
 

@@ -10,12 +10,12 @@ record, a number that is not documented.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from oneclaw.demo.strict.betas import COMPACTION
-from oneclaw.demo.strict.models import ModelRules
-from oneclaw.demo.strict.parts import Part
-from oneclaw.demo.strict.refusals import invalid
-from oneclaw.demo.strict.signatures import claims_of, short_hash, sign
-from oneclaw.demo.strict.tokens import text_tokens
+from tests.strict_api.betas import COMPACTION
+from tests.strict_api.models import ModelRules
+from tests.strict_api.parts import Part
+from tests.strict_api.refusals import invalid
+from tests.strict_api.signatures import claims_of, short_hash, sign
+from tests.strict_api.tokens import text_tokens
 
 INSTRUCTIONS_MAX_CHARS = 16_384
 OWN_PROMPT_TOKENS = 500

@@ -8,20 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from oneclaw.demo import replies
-from oneclaw.demo.replies import Reply
-from oneclaw.demo.strict.answers import AnswerRoom, finish
-from oneclaw.demo.strict.betas import COMPACTION, betas_of, check_betas
-from oneclaw.demo.strict.cache import CacheUse, Clock, PromptCache
-from oneclaw.demo.strict.citations import check_search_results, with_citations
-from oneclaw.demo.strict.compaction import check_block, check_compaction, prompt_tokens, signed_block
-from oneclaw.demo.strict.messages import check_messages
-from oneclaw.demo.strict.models import MODELS, ModelRules, facts_of, model_info
-from oneclaw.demo.strict.parameters import check_marks, check_parameters, thinks
-from oneclaw.demo.strict.parts import Part, parts_of
-from oneclaw.demo.strict.prefix import Prefix, check_prefix
-from oneclaw.demo.strict.refusals import RefusedError, invalid, missing, too_large
-from oneclaw.demo.strict.shape import check_plain, check_shape
+from tests import replies
+from tests.replies import Reply
+from tests.strict_api.answers import AnswerRoom, finish
+from tests.strict_api.betas import COMPACTION, betas_of, check_betas
+from tests.strict_api.cache import CacheUse, Clock, PromptCache
+from tests.strict_api.citations import check_search_results, with_citations
+from tests.strict_api.compaction import check_block, check_compaction, prompt_tokens, signed_block
+from tests.strict_api.messages import check_messages
+from tests.strict_api.models import MODELS, ModelRules, facts_of, model_info
+from tests.strict_api.parameters import check_marks, check_parameters, thinks
+from tests.strict_api.parts import Part, parts_of
+from tests.strict_api.prefix import Prefix, check_prefix
+from tests.strict_api.refusals import RefusedError, invalid, missing, too_large
+from tests.strict_api.shape import check_plain, check_shape
 
 log = logging.getLogger(__name__)
 
@@ -50,10 +50,10 @@ class StrictApi:
         """Return what the model accepts."""
         return facts_of(model, {} if self.plain else self.models_facts)
 
-    def answer(self, body: Body, headers: Headers, size: int, respond: Callable[[Body], Reply]) -> Reply:
-        """Return the reply to a request of `size` bytes; `respond` makes it when nothing is refused."""
+    def answer(self, body: Body, headers: Headers, raw: bytes, respond: Callable[[Body], Reply]) -> Reply:
+        """Return the reply to a request whose bytes are `raw`; `respond` makes it when nothing is refused."""
         try:
-            request = self._checked(body, headers, size)
+            request = self._checked(body, headers, raw)
         except RefusedError as refusal:
             return _error(refusal)
         if body.get("compaction") is not None:
@@ -72,12 +72,12 @@ class StrictApi:
         fields = {**reply.fields, **({"input_transformations": found} if found else {})}
         return replace(finished, input_usage=use.usage(), fields=fields)
 
-    def count(self, body: Body, headers: Headers, size: int) -> Reply:
+    def count(self, body: Body, headers: Headers, raw: bytes) -> Reply:
         """Return the reply to a request to count tokens."""
         try:
             if self.plain:
                 raise missing("Not found")
-            request = self._checked(body, headers, size, counting=True)
+            request = self._checked(body, headers, raw, counting=True)
         except RefusedError as refusal:
             return _error(refusal)
         return replies.json_reply({"input_tokens": request.tokens})
@@ -103,8 +103,8 @@ class StrictApi:
         compaction = not self.plain and COMPACTION in betas_of(headers)
         return model_info(name, self.facts(name), plain=self.plain, compaction=compaction)
 
-    def _checked(self, body: Body, headers: Headers, size: int, *, counting: bool = False) -> "_Request":
-        if size > REQUEST_MAX_BYTES:
+    def _checked(self, body: Body, headers: Headers, raw: bytes, *, counting: bool = False) -> "_Request":
+        if len(raw) > REQUEST_MAX_BYTES:
             raise too_large()
         betas = frozenset() if self.plain else betas_of(headers)
         if self.plain:

@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 
 from oneclaw import llm
-from oneclaw.demo.scripted import ScriptedModel, answer, html, stalled, text, thinking, tool_use
+from tests.scripted import ScriptedModel, answer, html, stalled, text, thinking, tool_use
 from tests.spending import NOBODY, Spending
 
 REQUEST = llm.Request("claude-test", [], [{"role": "user", "content": "Hello?"}])
@@ -117,7 +117,7 @@ def test_stopping_drops_who_still_reads():
 
 
 def test_it_runs_alone_and_ends_when_asked():
-    command = [sys.executable, "-m", "oneclaw.demo.scripted", "--length", "20", "--size", "5"]
+    command = [sys.executable, "-m", "tests.scripted", "--length", "20", "--size", "5"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=settings.BASE_DIR) as alone:
         url = alone.stdout.readline().strip()
         _, body = post(url, {**BODY, "stream": True})

@@ -4,8 +4,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from oneclaw.demo.scripted import answer, thinking, tool_use
-from tests.oneclaw.demo.strict_client import (
+from tests.scripted import answer, thinking, tool_use
+from tests.strict_api.client import (
     BINDING,
     DROP,
     HAIKU,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oneclaw.demo.scripted import answer
-from tests.oneclaw.demo.strict_client import assistant, calling, text, tool, user
+from tests.scripted import answer
+from tests.strict_api.client import assistant, calling, text, tool, user
 
 MODEL = "scripted-large"
 LONG = "x" * 6200

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from oneclaw.demo.replies import ReplyBlock
-from oneclaw.demo.strict.models import ModelRules
-from oneclaw.demo.strict.parts import blocks_of
-from oneclaw.demo.strict.refusals import invalid
+from tests.replies import ReplyBlock
+from tests.strict_api.models import ModelRules
+from tests.strict_api.parts import blocks_of
+from tests.strict_api.refusals import invalid
 
 SEARCH_RESULT = "search_result"
 

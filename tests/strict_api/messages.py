@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from oneclaw.demo.strict.models import ModelRules
-from oneclaw.demo.strict.parts import THINKING, blocks_of
-from oneclaw.demo.strict.refusals import invalid
+from tests.strict_api.models import ModelRules
+from tests.strict_api.parts import THINKING, blocks_of
+from tests.strict_api.refusals import invalid
 
 MESSAGES_MAX_COUNT = 100_000
 IMAGE_MAX_CHARS = 10 * 1024 * 1024

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
-from oneclaw.demo.strict.refusals import invalid
+from tests.strict_api.refusals import invalid
 
 COMPACTION = "compact-2026-09-04"
 THINKING_BINDING = "thinking-binding-controls-2026-08-01"

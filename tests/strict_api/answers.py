@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from oneclaw.demo.replies import Reply, ReplyBlock, thinking
-from oneclaw.demo.strict.models import ModelRules
-from oneclaw.demo.strict.prefix import Prefix, advance
-from oneclaw.demo.strict.tokens import text_tokens
+from tests.replies import Reply, ReplyBlock, thinking
+from tests.strict_api.models import ModelRules
+from tests.strict_api.prefix import Prefix, advance
+from tests.strict_api.tokens import text_tokens
 
 
 @dataclass(frozen=True)

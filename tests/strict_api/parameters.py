@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from oneclaw.demo.strict.models import ADAPTIVE, BETWEEN_TOOLS, DISABLED, ENABLED, ModelRules
-from oneclaw.demo.strict.parts import Part
-from oneclaw.demo.strict.refusals import invalid
+from tests.strict_api.models import ADAPTIVE, BETWEEN_TOOLS, DISABLED, ENABLED, ModelRules
+from tests.strict_api.parts import Part
+from tests.strict_api.refusals import invalid
 
 BUDGET_MIN_TOKENS = 1_024
 MARKS_MAX_COUNT = 4

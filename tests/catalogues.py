@@ -1,17 +1,21 @@
 """Update the translation catalogues from the texts of the code, and find missing or wrong translations.
 
-    update()      # update every locale/<language>/LC_MESSAGES/django.po and compile it to django.mo
-    faults()      # what is missing or wrong, one line each
+    python -m tests.catalogues              # update every locale/<language>/LC_MESSAGES/django.po, compile django.mo
+    python -m tests.catalogues --check de   # change nothing; say what is missing or wrong, and fail unless nothing is
 
 Texts are the arguments of gettext calls in templates and Python. This needs Babel, which is installed for tests and
 checks; the product only reads the .mo files.
 """
 
+import argparse
 import io
+import os
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import django
 from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract
 from babel.messages.mofile import write_mo
@@ -38,6 +42,8 @@ KEYWORDS = {
     }.items()
     for name in (kind, f"{kind}_lazy")
 } | {"_": None, "gettext_noop": None}
+# What mends a catalogue that differs from the code.
+UPDATE = "run python -m tests.catalogues"
 PYTHON = ("oneclaw", "chat", "memory")
 # Placeholders of parameters, and HTML tags, which must be the same in every language.
 PLACEHOLDERS = re.compile(r"%\(\w+\)[a-z]|%[a-z%]|\{\w*\}")
@@ -79,14 +85,14 @@ def faults() -> Iterator[str]:
     for language in languages():
         known = read(language)
         for key, text in texts.items():
-            fault = "is missing: run manage.py catalogue" if key not in known else fault_of(known[key], text, language)
+            fault = f"is missing: {UPDATE}" if key not in known else fault_of(known[key], text, language)
             if fault:
                 yield f"{language}: “{key[1]}” {fault}"
         for key in known:
             if key not in texts:
-                yield f"{language}: “{key[1]}” is obsolete: run manage.py catalogue"
+                yield f"{language}: “{key[1]}” is obsolete: {UPDATE}"
         if not is_compiled(language):
-            yield f"{language}: django.mo is not made of django.po: run manage.py catalogue"
+            yield f"{language}: django.mo is not made of django.po: {UPDATE}"
 
 
 def fault_of(translated: Message, text: Message, language: str) -> str:
@@ -95,7 +101,7 @@ def fault_of(translated: Message, text: Message, language: str) -> str:
         return "is fuzzy"
     wanted, found = list(forms(text.id)), list(forms(translated.string))
     if len(wanted) != len(forms(translated.id)):
-        return "has other plurals in the code: run manage.py catalogue"
+        return f"has other plurals in the code: {UPDATE}"
     if not found or not all(form.strip() for form in found):
         return "is not translated"
     if len(wanted) == 2 and len(found) != ReproducibleCatalog(language).num_plurals:
@@ -204,3 +210,25 @@ class ReproducibleCatalog(Catalog):
         buffer = io.BytesIO()
         write_mo(buffer, self)
         return buffer.getvalue()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Update the catalogues, or check them; return how the process ends."""
+    parser = argparse.ArgumentParser(prog="python -m tests.catalogues", description="The translation catalogues.")
+    parser.add_argument("languages", nargs="*", help="only these, such as de or zh_Hans, are checked")
+    parser.add_argument("--check", action="store_true", help="change nothing, and fail unless all is translated")
+    chosen = parser.parse_args(arguments)
+    if not chosen.check:
+        update()
+    only = chosen.languages or languages()
+    found = [fault for fault in faults() if fault.partition(":")[0] in only]
+    for fault in found:
+        print(fault)
+    print(f"{len(found)} texts are to be looked at." if found else "Every text is translated.")
+    return 1 if found and chosen.check else 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "oneclaw.settings")
+    django.setup()
+    sys.exit(main())

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oneclaw.demo.strict.models import ModelRules
-from oneclaw.demo.strict.parts import Part
-from oneclaw.demo.strict.signatures import short_hash
+from tests.strict_api.models import ModelRules
+from tests.strict_api.parts import Part
+from tests.strict_api.signatures import short_hash
 
 LOOKBACK_BLOCKS = 20
 ENTRIES_MAX_COUNT = 20_000

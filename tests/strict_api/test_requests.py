@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from oneclaw.demo.scripted import answer
-from oneclaw.demo.strict import messages as rules
-from oneclaw.demo.strict.models import MODELS
-from tests.oneclaw.demo.strict_client import (
+from tests.scripted import answer
+from tests.strict_api import messages as rules
+from tests.strict_api.client import (
     COMPACT,
     HAIKU,
     SONNET,
@@ -23,6 +22,7 @@ from tests.oneclaw.demo.strict_client import (
     tool,
     user,
 )
+from tests.strict_api.models import MODELS
 
 OLD = "claude-haiku-4-5"
 UNKNOWN = "scripted-large"

@@ -5,9 +5,8 @@ from dataclasses import replace
 import anthropic
 import pytest
 
-from oneclaw.demo.scripted import answer, error, tool_use
-from oneclaw.demo.strict.models import MODELS
-from tests.oneclaw.demo.strict_client import (
+from tests.scripted import answer, error, tool_use
+from tests.strict_api.client import (
     COMPACT,
     SONNET,
     assistant,
@@ -17,6 +16,7 @@ from tests.oneclaw.demo.strict_client import (
     tool,
     user,
 )
+from tests.strict_api.models import MODELS
 
 SUMMARIZE = {"compaction": {"type": "summarize"}, "betas": [COMPACT]}
 BETA = {"betas": [COMPACT]}

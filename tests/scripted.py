@@ -5,18 +5,18 @@
         …                                       # point ANTHROPIC_BASE_URL at model.url
         assert model.requests[0].body["model"] == "claude-sonnet-5-5"
 
-`python -m oneclaw.demo.scripted --port 9000 --pace 0.02` runs it as a separate process.
+`python -m tests.scripted --port 9000 --pace 0.02` runs it as a separate process.
 """
 
 import argparse
 import collections
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from oneclaw.demo.messages_server import MessagesServer, RecordedRequest, Responder
-from oneclaw.demo.replies import (
+from oneclaw.demo.messages_server import MessagesServer, RecordedRequest
+from tests.replies import (
     Reply,
     ReplyBlock,
     answer,
@@ -27,6 +27,7 @@ from oneclaw.demo.replies import (
     error,
     garbled,
     html,
+    json_reply,
     key_refused,
     overloaded,
     rate_limited,
@@ -39,9 +40,10 @@ from oneclaw.demo.replies import (
     thinking,
     tool_use,
     unknown_model,
+    whole_block,
 )
-from oneclaw.demo.strict.api import StrictApi
-from oneclaw.demo.strict.shape import load_shapes
+from tests.strict_api.api import StrictApi
+from tests.strict_api.shape import load_shapes
 
 __all__ = [
     "RecordedRequest",
@@ -56,6 +58,7 @@ __all__ = [
     "error",
     "garbled",
     "html",
+    "json_reply",
     "key_refused",
     "overloaded",
     "rate_limited",
@@ -68,9 +71,11 @@ __all__ = [
     "thinking",
     "tool_use",
     "unknown_model",
+    "whole_block",
 ]
 
-
+# The models of its list.
+MODELS = ("scripted-large", "scripted-small")
 STOP_SIGNALS = {signal.SIGINT, signal.SIGTERM}
 
 
@@ -83,9 +88,14 @@ class ScriptedModel(MessagesServer):
     """A server that answers with the replies of its script in order, and then with `default(body)`."""
 
     def __init__(
-        self, *replies: Reply, default: Responder = hello, port: int = 0, api: StrictApi | None = None
+        self,
+        *replies: Reply,
+        default: Callable[[dict[str, Any]], Reply] = hello,
+        port: int = 0,
+        api: StrictApi | None = None,
     ) -> None:
-        super().__init__(self._next, port=port, api=api)
+        super().__init__(self._reply, port, record=True)
+        self.api = api or StrictApi()
         self.default = default
         self._script = collections.deque(replies)
 
@@ -107,6 +117,18 @@ class ScriptedModel(MessagesServer):
             time.sleep(0.01)
         return self.messages
 
+    def _reply(self, request: RecordedRequest) -> Reply:
+        match request.method, request.path.partition("?")[0].split("/")[1:]:
+            case "POST", ["v1", "messages"]:
+                return self.api.answer(request.body, request.headers, request.raw, self._next)
+            case "POST", ["v1", "messages", "count_tokens"]:
+                return self.api.count(request.body, request.headers, request.raw)
+            case "GET", ["v1", "models"]:
+                return self.api.models(MODELS, request.headers)
+            case "GET", ["v1", "models", name]:
+                return self.api.model(name, MODELS, request.headers)
+        return error(404, "not_found_error", f"Not found: {request.path}")
+
     def _next(self, body: dict[str, Any]) -> Reply:
         try:
             return self._script.popleft()
@@ -123,9 +145,7 @@ class ScriptedModel(MessagesServer):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a scripted model until SIGINT or SIGTERM, and print its URL."""
-    parser = argparse.ArgumentParser(
-        prog="python -m oneclaw.demo.scripted", description="A model that follows a script."
-    )
+    parser = argparse.ArgumentParser(prog="python -m tests.scripted", description="A model that follows a script.")
     parser.add_argument("--port", type=int, default=0, help="0: a free one, which is printed")
     parser.add_argument("--pace", type=float, default=0.0, help="seconds before each delta")
     parser.add_argument("--first-byte", type=float, default=0.0, help="seconds before the first byte")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oneclaw.demo.strict.tokens import MESSAGE_TOKENS, block_tokens, tool_tokens
+from tests.strict_api.tokens import MESSAGE_TOKENS, block_tokens, tool_tokens
 
 THINKING = ("thinking", "redacted_thinking")
 

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from oneclaw.demo.strict.refusals import invalid
+from tests.strict_api.refusals import invalid
 
 if TYPE_CHECKING:
     from pydantic_core import SchemaValidator
