@@ -97,7 +97,7 @@ def sent_results(content: Sequence[Block], sent: Mapping[str, Any]) -> list[Bloc
 
 
 def _as_sent(block: Block, earlier: EarlierShares, shares: ResultShares) -> Block:
-    id = block.get("tool_use_id")
+    id = block.get("tool_use_id") or ""
     if id in earlier:
         head, tail = earlier[id]
         return with_text(block, with_edges(block, head, tail, f'{READ_RESULT} with id "{id}" and from {head}'))
@@ -142,10 +142,10 @@ def list_in(text: str) -> tuple[str, dict[str, Any]] | None:
     """Return the name of the list of objects in a result, and the JSON object that the result is; None when it is
     another thing, or has not exactly one list."""
     try:
-        value = json.loads(text) if text.startswith("{") else None
+        value: dict[str, Any] = json.loads(text) if text.startswith("{") else {}
     except ValueError:
         return None
-    names = [name for name, part in value.items() if isinstance(part, list)] if isinstance(value, dict) else []
+    names = [name for name, part in value.items() if isinstance(part, list)]
     if len(names) != 1 or not all(isinstance(each, dict) for each in value[names[0]]):
         return None
     return names[0], value

@@ -98,9 +98,8 @@ def take_agent(user: User, value: dict[str, Any]) -> None:
     """Make the agent, unless the person has one of this name."""
     if Agent.objects.own_of(user).filter(name=value.get("name")).exists():
         return
-    off, on = (value.get(name) if isinstance(value.get(name), list) else [] for name in ("tools_off", "tools_on"))
-    optional = extensions.optional_tools().keys() - set(map(str, on or ()))
-    tools = set(extensions.tool_labels()) - optional - set(map(str, off or ()))
+    off, on = names_in(value.get("tools_off")), names_in(value.get("tools_on"))
+    tools = set(extensions.tool_labels()) - (extensions.optional_tools().keys() - on) - off
     memory = "own" if value.get("own_memory") is True else ""
     try:
         agents.create(
@@ -118,6 +117,11 @@ def take_agent(user: User, value: dict[str, Any]) -> None:
     except UserFacingError:
         # Its model is not offered here, or there are too many.
         return
+
+
+def names_in(value: object) -> set[str]:
+    """Return the names in a list of an archive; none when it is no list."""
+    return set(map(str, value)) if isinstance(value, list) else set()
 
 
 def take_prompt(user: User, value: dict[str, Any]) -> None:

@@ -154,7 +154,8 @@ def build_chunks(session: ChatSession, through_seq: int) -> tuple[list[Transcrip
     layout, terms = [], []
     section = 0
     # Of one message, the files come first.
-    for one in sorted([*files, *said], key=lambda one: one.seq):
+    parts: list[AttachedFile | TranscriptMessage] = [*files, *said]
+    for one in sorted(parts, key=lambda one: one.seq):
         message = one if isinstance(one, TranscriptMessage) else None
         first_section = section + (message is None or message.role == Message.Role.USER)
         for chunk in chunks_of(one.text):

@@ -1,6 +1,6 @@
 """Define the tool memory_get, by which the model reads what an address names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -35,7 +35,7 @@ def memory_get(call: ToolCall) -> ToolResult:
     return ToolResult(read_part | more | read.fields, summary)
 
 
-def lines_at(session: ChatSession, path: str) -> tuple[Sequence[str], Mapping[str, Any]]:
+def lines_at(session: ChatSession, path: str) -> tuple[Sequence[str], dict[str, Any]]:
     """Return the lines of what `path` names, and what else the model is sent about it. Raise ToolError `not_found`."""
     if of_call := results.ADDRESS.fullmatch(path):
         return results.lines_of(results.text_of_call(session, of_call[1])), {}

@@ -111,7 +111,8 @@ def test_results_that_were_sent_before_this_version_keep_their_bytes():
 def test_without_a_tool_that_reads_them_results_are_sent_whole_and_read_result_is_named_where_it_is():
     block = block_of(found(60))
     assert sent_of(block, offered={"memory_search"}) == block["content"]
-    assert 'read_result with id "toolu_1"' in sent_of(block, offered={"memory_search", "read_result"})
+    told = json.loads(sent_of(block, offered={"memory_search", "read_result"}))
+    assert 'read_result with id "toolu_1" and from 0' in told["left_out"]
 
 
 def test_results_of_other_conversations_have_no_address_here(called, ada):
