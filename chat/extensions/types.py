@@ -192,6 +192,8 @@ class ContextItem(TypedDict):
     score: NotRequired[float]
     # By which an answer cites the piece; only if it may.
     mark: NotRequired[str]
+    # Which version of the words around it is rendered, so that what was sent is sent again; missing: the first.
+    wording: NotRequired[int]
 
 
 @dataclass(frozen=True)
