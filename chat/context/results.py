@@ -27,8 +27,8 @@ from chat.models import ChatSession, Message
 from oneclaw.llm import Block
 from oneclaw.reasons import Reason
 
-# Above this, a part of a result is sent (docs/decisions/summaries.md): whole elements of its list or, where not one fits,
-# its beginning and its end.
+# Above this, a part of a result is sent (docs/decisions/summaries.md): whole elements of its list or, where not one
+# fits, its beginning and its end.
 SENT_MAX_CHARS, SENT_EDGE_CHARS = 4_000, 1_500
 # A result of a tool that sends its results whole.
 WHOLE_MAX_CHARS = 20_000
