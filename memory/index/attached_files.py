@@ -43,7 +43,9 @@ def of_messages(session: ChatSession, messages: MessageQuerySet) -> list[Attache
 
     What was chosen from a library is left out: it is read there, where its access is checked.
     """
-    named = MessageFile.objects.filter(message__in=messages, attachment__source=None).exclude(attachment__text="")
+    named = MessageFile.objects.filter(message__in=messages, attachment__source__isnull=True).exclude(
+        attachment__text=""
+    )
     known = tombstones.of_space(transcripts.transcript_space(session).pk)
     found = []
     for row in named.select_related("attachment", "message").order_by("message__seq", "pk"):

@@ -1,11 +1,14 @@
 """The model knows which day it is: one line when the person's day has changed, stored with the message."""
 
 import datetime as dt
+import uuid
 
 import pytest
 
 from chat.context.prompt import build_request
 from chat.models import ChatSession, Message, Turn
+from chat.routes import deliver
+from tests.chat.routes.cast import incoming
 from tests.conversations import send, settle, summarise, without_marks
 
 # 25 November 2026, 21:30 in Zurich.
@@ -79,14 +82,26 @@ def test_when_a_summary_has_replaced_the_line_the_day_is_told_again(talk):
     talk(dt.timedelta(days=1))
     session = ChatSession.objects.get(pk=talk.begun[0])
     summarise(session, session.last_seq)
-    assert talk(dt.timedelta(days=1, hours=1)) == ["[Today is Thursday, 26 November 2026.]", "What day is it?"]
+    said = talk(dt.timedelta(days=1, hours=1))
+    assert said[-2:] == ["[Today is Thursday, 26 November 2026.]", "What day is it?"]
 
 
-@pytest.mark.parametrize("by", ["api", "peer"])
-def test_messages_that_did_not_come_from_the_page_bring_the_day_too(talk, by):
+@pytest.mark.parametrize("by", ["session", "schedule"])
+def test_messages_that_the_person_did_not_write_bring_the_day_too(talk, by):
     talk()
-    said = talk(dt.timedelta(days=1), meta={"by": "session"} if by == "peer" else {"from": "api"})
-    assert said[0] == "[Today is Thursday, 26 November 2026.]"
+    assert talk(dt.timedelta(days=1), meta={"by": by})[0] == "[Today is Thursday, 26 November 2026.]"
+
+
+def test_a_message_of_a_channel_brings_the_day(ada):
+    first = deliver.accept(ada, incoming())
+    session = first.message.session
+    ChatSession.objects.filter(pk=session.pk).update(created_at=EVENING)
+    build_request(Turn.objects.get(pk=first.turn.pk))
+    settle(first)
+    second = deliver.accept(ada, incoming(client_id=uuid.uuid4()))
+    Message.objects.filter(pk=second.message.pk).update(created_at=EVENING + dt.timedelta(days=1))
+    content = build_request(Turn.objects.get(pk=second.turn.pk)).messages[-1]["content"]
+    assert content[0]["text"] == "[Today is Thursday, 26 November 2026.]"
 
 
 def test_another_attempt_at_an_answer_rewrites_nothing(talk, ada):

@@ -117,12 +117,20 @@ def test_without_saved_memory_the_prompt_holds_none_of_it_from_the_next_turn_on(
     append(space, "Answer in rhymes.", path="SOUL.md")
     first = send(ada)
     system, _, tools_offered = asked(first)
-    assert ("jasmine" in system, "call save_memory" in system, "save_memory" in tools_offered) == (True, True, True)
+    assert ("jasmine" in system, "save only what must last" in system, "save_memory" in tools_offered) == (
+        True,
+        True,
+        True,
+    )
     settle(first)
     off(Switch.SAVED)
     second = send(ada, "More", first.message.session_id)
     system, _, tools_offered = asked(second)
-    assert ("jasmine" in system, "call save_memory" in system, "save_memory" in tools_offered) == (False, False, False)
+    assert ("jasmine" in system, "save only what must last" in system, "save_memory" in tools_offered) == (
+        False,
+        False,
+        False,
+    )
     assert "Answer in rhymes." in system
     settle(second)
     switches.choose(ada, Switch.SAVED, True)
@@ -272,7 +280,7 @@ def test_the_page_shows_each_switch_and_what_the_administrator_says(ada, client,
     client.force_login(ada)
     server(transcripts="disabled", recent="off")
     shown = client.get("/memory/switches").content.decode()
-    assert shown.count('type="checkbox"') == 5
+    assert shown.count('type="checkbox"') == 6
     assert shown.count("Switched off by the administrator.") == shown.count(" disabled>") == 1
     assert shown.count(" checked") == 3
     assert "Switching off deletes nothing" in shown
