@@ -71,6 +71,9 @@ def parts_of(request: Request, facts: Facts) -> dict[str, Any]:
 
     `betas` among them are not of the body: the SDK sends them in a header. Raise CompactionUnsupportedError when the
     request asks for a compaction, or sends back the block of one, and `facts` do not allow that.
+
+    Equal parts have the same bytes: the keys of every object are sorted. A head or message that has just been made has
+    them in another order than the one that the database returns later, and servers compare bytes.
     """
     messages = list(request.messages) if facts.cites else [without_citations(each) for each in request.messages]
     parts: dict[str, Any] = {"model": request.model, "messages": messages}
@@ -90,7 +93,16 @@ def parts_of(request: Request, facts: Facts) -> dict[str, Any]:
         parts["thinking"] = thinking
     if effort := _effort(request, thinking, facts):
         parts["output_config"] = {"effort": effort}
-    return parts
+    return {name: with_sorted_keys(part) for name, part in parts.items()}
+
+
+def with_sorted_keys(part: Any) -> Any:
+    """Return JSON with the keys of each object sorted."""
+    if isinstance(part, dict):
+        return {name: with_sorted_keys(part[name]) for name in sorted(part)}
+    if isinstance(part, list):
+        return [with_sorted_keys(each) for each in part]
+    return part
 
 
 def counted_parts_of(request: Request, facts: Facts) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class StrictApi:
         check_parameters(body, facts)
         if not counting:
             check_compaction(body, facts)
-        parts = parts_of(body)
+        parts = parts_of(body, raw)
         check_block(body, parts, betas)
         check_messages(body, facts, thinks=thinks(body, facts) and facts.described)
         check_search_results(body, facts)

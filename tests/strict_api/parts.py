@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tests.strict_api.spans import blocks_at, elements, members
 from tests.strict_api.tokens import MESSAGE_TOKENS, block_tokens, tool_tokens
 
 THINKING = ("thinking", "redacted_thinking")
@@ -21,8 +22,10 @@ class Part:
     # The indexes of the message and of the block in it, and so the path of errors.
     i: int
     j: int
-    # Canonical JSON without cache_control: parts with the same bytes are the same to the API.
+    # Its bytes as they came, without marks of the cache: parts with the same bytes are the same to the API.
     data: bytes
+    # The same in canonical JSON, by which the server knows a block of its own answer when it first comes back.
+    canonical: bytes
     tokens: int
 
     @property
@@ -45,18 +48,26 @@ class Part:
                 yield f"{self.path}.content.{k}.cache_control", mark.get("ttl") or "5m"
 
 
-def parts_of(body: Mapping[str, Any]) -> list[Part]:
-    """Return the parts of a body whose shape is right."""
+def parts_of(body: Mapping[str, Any], raw: bytes) -> list[Part]:
+    """Return the parts of a body whose shape is right, and which came as `raw`."""
+    text = raw.decode(errors="surrogatepass")
+    at = {name: begin for name, begin, _ in members(text, text.index("{"))}
+    data = blocks_at(text, at["tools"]) if body.get("tools") else []
     parts = [
-        Part("tools", "", tool, 0, j, canonical(tool), tool_tokens(tool))
+        Part("tools", "", tool, 0, j, data[j], canonical(tool), tool_tokens(tool))
         for j, tool in enumerate(body.get("tools") or ())
     ]
+    data = blocks_at(text, at["system"]) if body.get("system") else []
     for j, block in enumerate(blocks_of(body.get("system") or [])):
-        parts.append(Part("system", "", block, 0, j, canonical(block), block_tokens(block)))
+        parts.append(Part("system", "", block, 0, j, data[j], canonical(block), block_tokens(block)))
+    spans = list(elements(text, at["messages"]))
     for i, message in enumerate(body["messages"]):
-        for j, block in enumerate(blocks_of(message.get("content") or [])):
+        found = {name: begin for name, begin, _ in members(text, spans[i][0])}
+        blocks = blocks_of(message.get("content") or [])
+        data = blocks_at(text, found["content"]) if blocks else []
+        for j, block in enumerate(blocks):
             tokens = block_tokens(block) + (0 if j else MESSAGE_TOKENS)
-            parts.append(Part("messages", message["role"], block, i, j, canonical(block), tokens))
+            parts.append(Part("messages", message["role"], block, i, j, data[j], canonical(block), tokens))
     return parts
 
 
@@ -66,7 +77,7 @@ def blocks_of(content: Any) -> list[Mapping[str, Any]]:
 
 
 def canonical(block: Mapping[str, Any]) -> bytes:
-    """Return the bytes by which the API compares a block: sorted keys, no cache_control, and no empty fields."""
+    """Return JSON of a block with sorted keys, without cache_control and empty fields."""
     return json.dumps(_bare(block), sort_keys=True, separators=(",", ":")).encode()
 
 

@@ -1,9 +1,11 @@
 """The check of what comes before signed thinking, and the signatures of new thinking.
 
 From the pages "Preserved thinking" and "Prefix checks": `system`, `tools` without deferred ones, and every earlier
-block must be what they were; marks of the cache, effort and max_tokens do not count, and a string is the same as one
-block of text. A leading run of thinking may be left out; thinking between other thinking may not. Thinking that the
-model cannot read is dropped silently. Assumed: a model reads its own thinking only; what is compared is equal JSON.
+block must be byte-identical to what they were; marks of the cache, effort and max_tokens do not count, and a string is
+the same as one block of text. A leading run of thinking may be left out; thinking between other thinking may not.
+Thinking that the model cannot read is dropped silently (models.py says what each one reads). Assumed: blocks of the
+answer that thinking is part of may come back with their keys in another order, because the server has sent no bytes of
+its own order; from then on their bytes count as well.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,6 +32,10 @@ class Prefix:
     # The hash of all blocks of the messages but thinking, and the hash of the last thinking that was kept.
     messages: str = START
     thinking: str = ""
+    # The same of the messages before the newest run of the assistant's, and of that run in canonical form.
+    before_answer: str = START
+    answer: str = START
+    role: str = ""
     # The names of the compaction blocks that took the place of earlier messages one after the other; the last is there.
     compactions: tuple[str, ...] = ()
     # The tokens of the thinking that was kept, by its path.
@@ -38,13 +44,22 @@ class Prefix:
     dropped: set[str] = field(default_factory=set)
     transformations: list[dict[str, str]] = field(default_factory=list)
 
-    def add(self, role: str, data: bytes) -> None:
+    def begin(self, role: str) -> None:
+        """Note that a block of `role` comes now."""
+        if role != self.role:
+            self.role, self.before_answer, self.answer = role, self.messages, START
+
+    def add(self, role: str, data: bytes, canonical: bytes) -> None:
         """Add a block that is not thinking."""
+        self.begin(role)
         self.messages = short_hash(self.messages, role, data)
+        self.answer = short_hash(self.answer, canonical)
 
     def sign(self, text: str, tokens: int) -> str:
         """Return the signature of thinking that comes now, and add it."""
-        claims = {"m": self.model, "t": self.tools, "s": self.system, "d": self.messages, "p": self.thinking}
+        self.begin("assistant")
+        claims = {"m": self.model, "t": self.tools, "s": self.system, "d": self.before_answer, "a": self.answer}
+        claims["p"] = self.thinking
         compaction = self.compactions[-1] if self.compactions else ""
         signature = sign({**claims, "b": compaction, "n": tokens, "x": short_hash(text) if text else ""})
         self.thinking = short_hash(signature)
@@ -61,9 +76,11 @@ def check_prefix(body: Mapping[str, Any], parts: Sequence[Part], facts: ModelRul
         if part.block["type"] == "compaction":
             prefix.messages = start_of(part, parts, prefix.tools, prefix.system) or prefix.messages
             prefix.compactions = names_up_to(part) or prefix.compactions
+            prefix.role = ""
         elif not part.is_thinking:
-            prefix.add(part.role, part.data)
+            prefix.add(part.role, part.data, part.canonical)
         elif facts.described:
+            prefix.begin(part.role)
             _check_thinking(part, prefix, facts, betas, drops=drops)
     return prefix
 
@@ -82,7 +99,7 @@ def system_hash(parts: Sequence[Part]) -> str:
 def advance(prefix: Prefix, blocks: Sequence[Mapping[str, Any]]) -> None:
     """Add blocks of an answer to its prefix."""
     for block in blocks:
-        prefix.add("assistant", canonical(block))
+        prefix.add("assistant", canonical(block), canonical(block))
 
 
 def _check_thinking(part: Part, prefix: Prefix, facts: ModelRules, betas: frozenset[str], *, drops: bool) -> None:
@@ -114,7 +131,10 @@ def _changed(claims: Mapping[str, Any], prefix: Prefix) -> str:
         return "`tools`"
     if claims["s"] != prefix.system:
         return "`system`"
-    if claims["d"] != prefix.messages or claims.get("b", "") not in ("", *prefix.compactions):
+    if (claims["d"], claims["a"]) != (prefix.before_answer, prefix.answer) or claims.get("b", "") not in (
+        "",
+        *prefix.compactions,
+    ):
         return "an earlier message"
     # Thinking before it may be missing from the start of the conversation, but not from the middle.
     if prefix.thinking and claims["p"] != prefix.thinking:
