@@ -117,7 +117,7 @@ def test_without_saved_memory_the_prompt_holds_none_of_it_from_the_next_turn_on(
     append(space, "Answer in rhymes.", path="SOUL.md")
     first = send(ada)
     system, _, tools_offered = asked(first)
-    assert ("jasmine" in system, "save only what must last" in system, "save_memory" in tools_offered) == (
+    assert ("jasmine" in system, "save only" in system, "save_memory" in tools_offered) == (
         True,
         True,
         True,
@@ -126,7 +126,7 @@ def test_without_saved_memory_the_prompt_holds_none_of_it_from_the_next_turn_on(
     off(Switch.SAVED)
     second = send(ada, "More", first.message.session_id)
     system, _, tools_offered = asked(second)
-    assert ("jasmine" in system, "save only what must last" in system, "save_memory" in tools_offered) == (
+    assert ("jasmine" in system, "save only" in system, "save_memory" in tools_offered) == (
         False,
         False,
         False,
@@ -282,7 +282,7 @@ def test_the_page_shows_each_switch_and_what_the_administrator_says(ada, client,
     shown = client.get("/memory/switches").content.decode()
     assert shown.count('type="checkbox"') == 6
     assert shown.count("Switched off by the administrator.") == shown.count(" disabled>") == 1
-    assert shown.count(" checked") == 3
+    assert shown.count(" checked") == 4
     assert "Switching off deletes nothing" in shown
     for address in ("/memory/", "/settings/"):
         assert 'href="/memory/switches"' in client.get(address).content.decode()
