@@ -4,6 +4,7 @@ import datetime as dt
 import uuid
 
 import pytest
+from django.utils import dateformat, timezone
 
 from chat.context.prompt import build_request
 from chat.models import ChatSession, Message, Turn
@@ -94,14 +95,13 @@ def test_messages_that_the_person_did_not_write_bring_the_day_too(talk, by):
 
 def test_a_message_of_a_channel_brings_the_day(ada):
     first = deliver.accept(ada, incoming())
-    session = first.message.session
-    ChatSession.objects.filter(pk=session.pk).update(created_at=EVENING)
     build_request(Turn.objects.get(pk=first.turn.pk))
     settle(first)
     second = deliver.accept(ada, incoming(client_id=uuid.uuid4()))
-    Message.objects.filter(pk=second.message.pk).update(created_at=EVENING + dt.timedelta(days=1))
+    moment = timezone.now() + dt.timedelta(days=5)
+    Message.objects.filter(pk=second.message.pk).update(created_at=moment)
     content = build_request(Turn.objects.get(pk=second.turn.pk)).messages[-1]["content"]
-    assert content[0]["text"] == "[Today is Thursday, 26 November 2026.]"
+    assert content[0]["text"] == f"[Today is {dateformat.format(ada.day(moment), 'l, j F Y')}.]"
 
 
 def test_another_attempt_at_an_answer_rewrites_nothing(talk, ada):
