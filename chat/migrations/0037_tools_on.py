@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('chat', '0036_unstored_calls'),
-        ('oneclaw', '0024_tools_on'),
+        ('oneclaw', '0025_tools_on'),
     ]
 
     operations = [

@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('oneclaw', '0023_audit_log_is_not_truncated'),
+        ('oneclaw', '0024_enters_and_invitations'),
     ]
 
     operations = [
