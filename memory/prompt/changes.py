@@ -170,7 +170,7 @@ def _note(changes: Sequence[ContextItem], added: str, removed: str) -> str:
         return ""
     texts = {kind: quoted("lines", _with_pointer(item), file=item["path"]) for kind, item in found.items()}
     whose = next((item["whose"] for item in found.values() if "whose" in item), "")
-    context = {"added": texts.get(added), "removed": texts.get(removed), "space": whose}
+    context: dict[str, object] = {"added": texts.get(added), "removed": texts.get(removed), "space": whose}
     context["wishes_count"] = any(item.get("wording") == WISHES_COUNT for item in found.values())
     return get_template("changes.txt", using="prompts").render(context).strip()
 
