@@ -102,7 +102,7 @@ def is_turned_on(tool: Tool, session: ChatSession) -> bool:
 
 def may_keep(tool: Tool, session: ChatSession) -> bool:
     """Return whether a head of `session` that defines `tool` may go on defining it: also when it would not be in a new
-    head, as long as nobody has chosen that."""
+    head, unless it was turned off by choice."""
     choice = session.owner.tools_on if session.agent.owner_id is None else session.agent.tools_on
     if tool.is_optional and choice is not None and not is_turned_on(tool, session):
         return False

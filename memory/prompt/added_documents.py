@@ -29,7 +29,7 @@ SEARCH_ERRORS = (DatabaseFailure, EmbeddingError, ImproperlyConfigured, OSError,
 # Of a document that is too long: passages that are looked at, and the text of those that are sent.
 PASSAGES_MAX_COUNT, PASSAGES_MAX_CHARS = 30, 16_000
 # The version of the words about a part of a document that names the path of the rest.
-READ_BY_PATH = 2
+BY_PATH_VERSION = 2
 # In the addresses of documents in the pieces of a prompt.
 PREFIX = "/d/"
 
@@ -93,7 +93,7 @@ def documents_text(found: Sequence[ContextItem]) -> str:
         documents.append(
             {
                 "id": document_id(path),
-                "path": path if items[0].get("wording") == READ_BY_PATH else "",
+                "path": path if items[0].get("wording") == BY_PATH_VERSION else "",
                 "name": plain(items[0].get("heading", "")),
                 "kind": items[0]["kind"],
                 "characters": sum(len(shown(item)) for item in items) + items[0].get("left_out", 0),
@@ -156,7 +156,7 @@ def _piece(kind: str, file: LibraryFile, version: FileVersion, lines: tuple[int,
         lines=list(lines),
         text=text,
         heading=file.name,
-        wording=READ_BY_PATH,
+        wording=BY_PATH_VERSION,
     )
 
 

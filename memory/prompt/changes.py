@@ -30,7 +30,7 @@ from oneclaw.models import Space
 # The text of the added lines in one note, and of the removed ones.
 CHANGES_MAX_CHARS = 2_000
 # The version of the words around changed lines that says to follow the wishes in them.
-WISHES_COUNT = 2
+WISHES_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def _note(changes: Sequence[ContextItem], added: str, removed: str) -> str:
     texts = {kind: quoted("lines", _with_pointer(item), file=item["path"]) for kind, item in found.items()}
     whose = next((item["whose"] for item in found.values() if "whose" in item), "")
     context: dict[str, object] = {"added": texts.get(added), "removed": texts.get(removed), "space": whose}
-    context["wishes_count"] = any(item.get("wording") == WISHES_COUNT for item in found.values())
+    context["wishes_count"] = any(item.get("wording") == WISHES_VERSION for item in found.values())
     return get_template("changes.txt", using="prompts").render(context).strip()
 
 
@@ -217,7 +217,7 @@ def _item(kind: str, memory: CuratedMemory, document: MemoryDocument, lines: lis
     path = memory.address(document.path)
     item = ContextItem(kind=kind, path=path, revision=document.version, lines=[], text="\n".join(kept))
     if memory.space is None:
-        item["wording"] = WISHES_COUNT
+        item["wording"] = WISHES_VERSION
     else:
         item["whose"] = items.name_in_prompt(memory.space.name)
     if left_out := sum(map(len, lines[len(kept) :])):
