@@ -23,7 +23,7 @@ from chat.context.heads import head_of, holds_memory, withhold_thinking
 from chat.context.lost import LOST_KEY, changed_metas, readable_rows
 from chat.context.rounds import NO_ROUNDS, RoundsInView, rounds_for_turn, rounds_in_view, rounds_of_last_request
 from chat.context.shared.rows import as_sent
-from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
+from chat.context.view import CACHE_KEY, COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.context.without_memory.rows import rounds_without_memory, without_memory
 from chat.conversations import model_choice
 from chat.models import Attachment, ChatSession, ChatSessionQuerySet, ContextRound, Head, Message, SubTask, Turn
@@ -136,7 +136,7 @@ def with_context(row: ViewRow, message: Message) -> ViewRow:
 def request_for(session: ChatSession, head: Head, rows: Sequence[ViewRow], view: View) -> Request:
     """Return the request of `view`, which was made of `rows`, with its cache breakpoints. They are set in `view`."""
     system: list[Block] = [{"type": "text", "text": head.system}]
-    if settings.CACHE != "off" and view.messages:
+    if settings.CACHE != cache_marks.OFF and view.messages:
         cache_marks.mark(system, view.messages, cache_marks.lifetime_for(settings.CACHE, rows))
     return Request(
         model=model_choice.model_of(session),
@@ -292,7 +292,7 @@ def store_shares(session: ChatSession, changed: dict[int, tuple[ViewRow, list[Sh
 
 def set_answer_meta(answer: Message, request: Request, turn: Turn) -> None:
     """Set in the meta of `answer` how `request` was made, which was built for `turn`."""
-    sent: dict[str, Any] = {"prefix": request.digest}
+    sent: dict[str, Any] = {"prefix": request.digest, CACHE_KEY: cache_marks.lifetime_of(request.system)}
     if request.effort:
         sent["effort"] = request.effort
     if not request.thinks:

@@ -31,6 +31,8 @@ THINKING = ("thinking", "redacted_thinking")
 # results}; and of an answer {"prefix": digest}, with {"effort": level}
 # if there was one, {"thinks": False} if thinking was turned off, and {"rounds": [number, …]} if there were any.
 META_KEY = "sent"
+# There, of an answer: the lifetime that its request gave to entries of the provider's cache.
+CACHE_KEY = "cache"
 # The size of a digest in bytes.
 DIGEST_BYTES = 16
 
