@@ -107,6 +107,7 @@ urlpatterns = [
     path("files/<uuid:attachment_id>/viewers", space_moving.file_viewers, name="file_viewers"),
     path("sub-sessions/<int:task_id>/stop", stopping.stop, name="stop_sub_session"),
     path("messages/<int:message_id>/sources/<str:mark>", messages.source, name="message_source"),
+    path("messages/<int:message_id>/said", messages.said, name="message_said"),
     path("messages/<int:message_id>/details", messages.details, name="message_details"),
     path("messages/<int:message_id>/context", context.message_context, name="message_context"),
     path("messages/<int:message_id>/context.json", context.message_context_json, name="message_context_json"),

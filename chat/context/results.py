@@ -25,6 +25,7 @@ from chat.extensions import (
 )
 from chat.models import ChatSession, Message
 from oneclaw.llm import Block
+from oneclaw.llm.estimate import text_tokens
 from oneclaw.reasons import Reason
 
 # Above this, a part of a result is sent (docs/decisions/summaries.md): whole elements of its list or, where not one
@@ -40,6 +41,8 @@ LINE_MAX_CHARS = 1_000
 LEFT_OUT_MAX_CHARS = 250
 READ_RESULT = "read_result"
 ADDRESS = re.compile(r"/results/([^/\s]+)")
+# When the window is nearly full: the least that is sent of a long result, and what the words about the rest take.
+FITTED_MIN_CHARS, FITTED_NOTE_CHARS = 400, 200
 
 # {tool_use id: [characters of the beginning, of the end]} of results that earlier releases shortened.
 EarlierShares = Mapping[str, Sequence[int]]
@@ -80,12 +83,17 @@ def shares_of(content: Sequence[Block], calls: Sequence[Block], offered: Collect
         most = WHOLE_MAX_CHARS if tool_sends_whole(names.get(block["tool_use_id"], "")) else SENT_MAX_CHARS
         if len(block["content"]) <= most:
             continue
-        if kept := elements_within(block["content"], most - LEFT_OUT_MAX_CHARS):
-            shares[block["tool_use_id"]] = {"tool": tool, "kept": kept}
-        else:
-            edge = SENT_EDGE_CHARS * most // SENT_MAX_CHARS
-            shares[block["tool_use_id"]] = {"tool": tool, "edges": [edge, edge]}
+        edge = SENT_EDGE_CHARS * most // SENT_MAX_CHARS
+        shares[block["tool_use_id"]] = share_within(block["content"], tool, most - LEFT_OUT_MAX_CHARS, [edge, edge])
     return shares
+
+
+def share_within(text: str, tool: str, most: int, edges: list[int]) -> ResultShare:
+    """Return how much of the result `text` is sent: the elements of its list that fit into `most` characters, or its
+    `edges` where not one does."""
+    if kept := elements_within(text, most):
+        return {"tool": tool, "kept": kept}
+    return {"tool": tool, "edges": edges}
 
 
 def sent_results(content: Sequence[Block], sent: Mapping[str, Any]) -> list[Block]:
@@ -94,6 +102,45 @@ def sent_results(content: Sequence[Block], sent: Mapping[str, Any]) -> list[Bloc
     earlier: EarlierShares = sent.get("results") or {}
     shares: ResultShares = sent.get("shares") or {}
     return [_as_sent(block, earlier, shares) for block in content]
+
+
+def fitted(
+    content: Sequence[Block],
+    shares: ResultShares,
+    offered: Collection[str],
+    room_tokens: int,
+    chars_per_token: float,
+) -> ResultShares:
+    """Return `shares` with the longest results of `content` shortened further, so that all of them take `room_tokens`
+    at most, or as little as they can; `offered` as in `shares_of`."""
+    tool = reader_of_results(offered) or READ_RESULT
+    sent = sent_results(content, {"shares": shares})
+    texts = {block["tool_use_id"]: text_of_result(block) for block in sent if is_text(block)}
+    sizes = {id: text_tokens(text, chars_per_token) for id, text in texts.items()}
+    most = evenly_cut(list(sizes.values()), room_tokens)
+    found = dict(shares)
+    for block in content:
+        id = block.get("tool_use_id", "")
+        if sizes.get(id, 0) > most:
+            chars = max(FITTED_MIN_CHARS, len(texts[id]) * most // sizes[id] - FITTED_NOTE_CHARS)
+            if chars < len(texts[id]) - FITTED_NOTE_CHARS:
+                found[id] = share_within(text_of_result(block), tool, chars, [chars - chars // 3, chars // 3])
+    return found
+
+
+def evenly_cut(sizes: Sequence[int], room: int) -> int:
+    """Return the most that each of `sizes` may have, so that together they fit into `room`. Pure."""
+    left, count = max(room, 0), len(sizes)
+    for size in sorted(sizes):
+        if size * count > left:
+            return left // count
+        left, count = left - size, count - 1
+    return max(sizes, default=0)
+
+
+def is_text(block: Block) -> bool:
+    """Return whether `block` is the result of a tool that is only text."""
+    return block["type"] == "tool_result" and isinstance(block.get("content"), str)
 
 
 def _as_sent(block: Block, earlier: EarlierShares, shares: ResultShares) -> Block:

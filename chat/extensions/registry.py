@@ -204,6 +204,12 @@ def reader_of_results(offered: Collection[str]) -> str:
     return next((tool.name for tool in sorted(found, key=lambda tool: tool.is_spare)), "")
 
 
+def tool_only_reads(name: str) -> bool:
+    """Return whether calls of the tool `name` change nothing."""
+    tool = _tools().get(name)
+    return tool is not None and tool.only_reads
+
+
 def passages_of_result(name: str, text: str) -> list[SentPassage]:
     """Return the passages of a result of the tool `name` that an answer may cite; `text` is as the tool made it."""
     tool = _tools().get(name)

@@ -86,6 +86,7 @@ GET = Tool(
     },
     memory_get,
     offered=may_search,
+    only_reads=True,
     for_spaces=True,
     about_memory=True,
     reads_results=True,

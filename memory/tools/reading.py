@@ -212,6 +212,7 @@ SEARCH = Tool(
     },
     memory_search,
     offered=may_search,
+    only_reads=True,
     for_spaces=True,
     about_memory=True,
     passages=citing.found_in_memory,
