@@ -17,7 +17,7 @@ from django.utils.translation import get_language, gettext
 from chat import extensions
 from chat.answering import INSTEAD_OF_KEY, PLAIN_KEY, WITHOUT_MEMORY_KEY, offered_models
 from chat.models import Message, Version
-from chat.rendering import citations, incremental
+from chat.rendering import citations, incremental, outgoing_links
 from chat.rendering.cards import RUNNING_CARD, Card
 from oneclaw.llm import Block, ToolsWithoutEndError
 from oneclaw.reasons import Reason
@@ -205,6 +205,7 @@ def answer_html(message: Message, results: Mapping[str, Card]) -> SafeString:
         html = with_fresh_cards(message, results)
     else:
         html = rendered(message.content, results)
+    html = mark_safe(outgoing_links.with_hosts(html, message.pk))  # noqa: S308 - escaped there
     sources = message.meta.get(citations.SOURCES_KEY)
     # What came from its owner's memory before the conversation was shared is not named to others.
     marks = citations.Marks(sources or {}, None if message.hides_memory else message.pk)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from chat.models import Message
-from chat.rendering import citations
+from chat.rendering import citations, outgoing_links
 from chat.rendering.cards import RUNNING_CARD
 from chat.rendering.incremental import GrowingText
 from chat.rendering.messages import card_html, thinking_html, with_code_buttons
@@ -144,7 +144,7 @@ class GrowingAnswer:
         """Return the HTML of a text with its code furnished and its marks numbered."""
         if self._marks is None and self._sources:
             self._marks = citations.Marks(self._sources, self.message.pk)
-        html = with_code_buttons(html)
+        html = outgoing_links.with_hosts(with_code_buttons(html), self.message.pk)
         return self._marks.numbered(html) if self._marks else html
 
     def changes(self) -> list[tuple[int, str]]:
