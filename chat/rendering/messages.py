@@ -72,6 +72,8 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
         "seq": str(message.seq),
         "status": status,
         "text": message.text,
+        # For the field in which its author edits it.
+        "pasted": json.dumps(message.meta[message.PASTED_KEY]) if message.PASTED_KEY in message.meta else "",
         "by_person": by_person,
         "is_relayed": by_person and bool(message.origin_id),
         "origin": message.origin_id,

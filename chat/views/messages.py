@@ -145,6 +145,7 @@ async def edit(request: SignedInRequest, message_id: int) -> HttpResponseBase:
     text = request.POST.get("text", "")
     try:
         fields = {"client_id": request.POST.get("client_id"), "message": str(message.pk), "text": text}
+        fields["pasted"] = request.POST.get("pasted")
         await handle(user, frame_of(EditFrame, **fields))
     except FrameError as error:
         raise SuspiciousOperation(str(error)) from None

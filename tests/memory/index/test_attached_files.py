@@ -1,5 +1,6 @@
 """What stands in attached files is found, read and named after a summary, by who may read the conversation alone."""
 
+import json
 import uuid
 
 import pytest
@@ -17,8 +18,9 @@ from memory.policy import switches
 from memory.policy.switches import Switch
 from memory.tools.get import GET
 from memory.tools.reading import SEARCH
+from memory.trust.sources import sent_in_turn
 from oneclaw.models import Space
-from tests.conversations import send, settle, summarise
+from tests.conversations import FINISHED, send, settle, summarise
 
 OFFER = "Offer 8\n\nThe roof of the boathouse costs 18,400 francs with copper.\nDelivery in week 14."
 
@@ -135,3 +137,17 @@ def test_the_newest_files_are_named(ada, attach, monkeypatch):
     attach("New " + OFFER, name="new.txt", session_id=session.pk)
     fresh = ChatSession.objects.get(pk=session.pk)
     assert [each.split(":")[0] for each in attached_files.ways_to(fresh, fresh.last_seq, "memory_get")] == ["[new.txt"]
+
+
+def test_the_text_of_a_file_that_is_read_again_is_not_the_persons_own_word(ada, attach):
+    _, file = attach()
+    accepted = send(ada, "What did the offer say?")
+    session = accepted.message.session
+    use = {"type": "tool_use", "id": "toolu_1", "name": "memory_get", "input": {"path": f"/files/{file.pk}"}}
+    results = transcript.finish_round(accepted.turn, accepted.answer, [use], **FINISHED)
+    read = json.dumps(call(GET, session, path=f"/files/{file.pk}"), ensure_ascii=False)
+    block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": read}
+    transcript.finish_tools(accepted.turn, accepted.answer, results, [block], {})
+    (source,) = sent_in_turn(ChatSession.objects.get(pk=session.pk), ada, None).foreign
+    assert (source.kind, source.name) == ("attachment", "offer8.txt")
+    assert "18,400 francs" in source.text

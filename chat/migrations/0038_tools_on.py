@@ -21,7 +21,7 @@ def keep_tools(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chat', '0036_unstored_calls'),
+        ('chat', '0037_pasted'),
         ('oneclaw', '0025_tools_on'),
     ]
 

@@ -4,8 +4,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memory', '0031_proposals_and_shared_conversations'),
-        ('chat', '0037_tools_on'),
+        ('memory', '0032_foreign_text'),
+        ('chat', '0038_tools_on'),
     ]
 
     operations = [
