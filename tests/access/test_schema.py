@@ -7,6 +7,8 @@ from urllib.parse import urlencode
 
 import pytest
 import schemathesis
+from asgiref.sync import async_to_sync
+from django.http import HttpResponse, StreamingHttpResponse
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import Case, GenerationMode
 
@@ -85,5 +87,17 @@ def answer_of(person: Program, case: Case, ids: Mapping[str, object]) -> tuple[i
         json.dumps(case.body) if has_body else "",
         content_type="application/json",
     )
-    content = b"".join(response.streaming_content) if response.streaming else response.content
-    return response.status_code, content.decode(errors="replace")
+    return response.status_code, content_of(response).decode(errors="replace")
+
+
+def content_of(response: HttpResponse | StreamingHttpResponse) -> bytes:
+    """Return all bytes of an answer."""
+    if not isinstance(response, StreamingHttpResponse):
+        return response.content
+    if not response.is_async:
+        return b"".join(response.streaming_content)
+
+    async def joined() -> bytes:
+        return b"".join([chunk async for chunk in response])
+
+    return async_to_sync(joined)()
