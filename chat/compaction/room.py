@@ -14,19 +14,20 @@ from chat.compaction.prune import may_prune, prune
 from chat.context import cache_marks
 from chat.context.heads import withhold_thinking
 from chat.context.meter import estimated_meter, meter_of, with_counted
-from chat.context.prompt import Loaded, build_request, just_made, loaded, rows_of, sessions_for
+from chat.context.prompt import Loaded, build_request, just_made, loaded, sessions_for
 from chat.context.rounds import rounds_in_view, rounds_of_last_request
-from chat.context.view import META_KEY
+from chat.context.view import CACHE_KEY, META_KEY
 from chat.extensions.compaction_hooks import after_compaction
 from chat.models import ChatSession, ContextRound, Message, Turn
 from oneclaw.llm import Request
+from oneclaw.models import clock
 from oneclaw.threads import in_database, in_model_thread
 
 # How long a person waits for a summary, after which an extract takes its place.
 WAIT_MAX_SECONDS = 60.0
 POLL_SECONDS = 0.25
 # The lifetime of the provider's cache, by its setting.
-CACHE_SECONDS = {"off": 0, cache_marks.SHORT: cache_marks.SHORT_SECONDS, cache_marks.LONG: 3_600}
+CACHE_SECONDS = {cache_marks.OFF: 0, cache_marks.SHORT: cache_marks.SHORT_SECONDS, cache_marks.LONG: 3_600}
 
 
 class Keep(enum.Enum):
@@ -166,14 +167,16 @@ def last_before(turn: Turn) -> Message:
 
 
 def is_cache_cold(session: ChatSession, turn: Turn) -> bool:
-    """Return whether the provider no longer has the last request of `session` in its cache."""
+    """Return whether the provider no longer has the last request of `session` in its cache: the lifetime counts with
+    which that request was sent, whatever the next one asks for."""
     # Also earlier attempts at this answer, and the part of it that is continued.
     answers = session.messages.finished().filter(role=Message.Role.ASSISTANT).exclude(turn=turn)
-    last = answers.order_by("seq").values_list("finished_at", flat=True).last()
-    if last is None:
+    last = answers.order_by("seq").only("finished_at", "meta").last()
+    if last is None or last.finished_at is None:
         return True
-    seconds = CACHE_SECONDS[cache_marks.lifetime_for(settings.CACHE, rows_of(session, session.last_seq - 20))]
-    return timezone.now() - last > dt.timedelta(seconds=seconds)
+    # An answer of an earlier release does not say it.
+    lifetime = last.meta.get(META_KEY, {}).get(CACHE_KEY, cache_marks.LONG)
+    return clock.read_database_time() - last.finished_at > dt.timedelta(seconds=CACHE_SECONDS[lifetime])
 
 
 @transaction.atomic

@@ -7,7 +7,7 @@ last two when more blocks lie between them than the provider looks back.
 import datetime as dt
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from chat.context.view import THINKING, ViewRow
 from chat.models import Message
@@ -17,6 +17,8 @@ from oneclaw.llm.blocks import CacheControl
 # The lifetime of a cache entry, by its name in the API.
 SHORT: Final = "5m"
 LONG: Final = "1h"
+# For requests without breakpoints.
+OFF: Final = "off"
 SHORT_SECONDS = 300
 # From a breakpoint, the provider looks back over 20 blocks for an entry; a message of ours may be split by it.
 BETWEEN_MAX_BLOCKS = 15
@@ -32,6 +34,12 @@ def mark(system: list[Block], messages: Sequence[ApiMessage], lifetime: str) -> 
         control["ttl"] = LONG
     for blocks, index in [(system, len(system) - 1), *positions_in(messages)]:
         blocks[index] = {**blocks[index], "cache_control": control}
+
+
+def lifetime_of(system: Sequence[Block]) -> str:
+    """Return the lifetime with which the system text of a request was marked: SHORT, LONG, or OFF without a mark."""
+    control: Any = system[-1].get("cache_control") if system else None
+    return control.get("ttl", SHORT) if control else OFF
 
 
 def positions_in(messages: Sequence[ApiMessage]) -> list[tuple[list[Block], int]]:

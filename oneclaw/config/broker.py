@@ -8,6 +8,7 @@ from kombu.transport import TRANSPORT_ALIASES
 # The URL of kombu's filesystem transport.
 FOLDER_URL = "filesystem://localhost"
 TRANSPORT_ALIASES["filesystem"] = "oneclaw.config.folder_transport:Transport"
+TRANSPORT_ALIASES["redis"] = "oneclaw.config.redis_transport:RedisTransport"
 
 
 def redis_options() -> dict[str, Any]:

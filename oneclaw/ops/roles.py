@@ -1,25 +1,32 @@
 """The roles of processes: web, worker, beat, and the demo model when there is no API key."""
 
 import gc
+import logging
 import os
 import signal
 import socket
 import sys
+import time
 import warnings
 from collections.abc import Callable
 
 import uvicorn
+from celery.platforms import EX_FAILURE
 from django.conf import settings
 
 from oneclaw.celery import app
 from oneclaw.demo import model as demo
 from oneclaw.telemetry import tracing, uncaught
 
+logger = logging.getLogger(__name__)
+
 # After so long a thread that answers a request lets the event loop go on, which every socket waits for; Python's own
 # 5 ms make a message wait that long at each of its steps while others are answered (docs/benchmarks.md).
 SWITCH_SECONDS = 0.001
 # For open requests and sockets at shutdown; then the running answers are saved (chat.turns.loop.shutdown).
 SHUTDOWN_GRACE_SECONDS = 3
+# Before a worker that ended by an error begins again.
+WORKER_PAUSE_SECONDS = 2.0
 
 
 def web(listening: socket.socket | None = None, ready: Callable[[], None] = lambda: None) -> None:
@@ -70,11 +77,20 @@ class Web(uvicorn.Server):
 
 
 def worker() -> None:
-    """Run Celery tasks in threads."""
+    """Run Celery tasks in threads until SIGTERM or SIGINT; whatever else ends Celery's worker, the next one goes on."""
     tracing.begin()
     uncaught.begin()
     warnings.filterwarnings("ignore", message="You're running the worker with superuser")
-    app.Worker(
+    while (code := run_celery_worker()) == EX_FAILURE:
+        logger.error("The worker ended by an error, and begins again.")
+        time.sleep(WORKER_PAUSE_SECONDS)
+    if code:
+        sys.exit(code)
+
+
+def run_celery_worker() -> int:
+    """Run one worker of Celery, and return its exit code; EX_FAILURE after an error that it did not expect."""
+    running = app.Worker(
         hostname=f"worker@{socket.gethostname()}-{os.getpid()}",
         pool="threads",
         concurrency=settings.WORKER_THREADS,
@@ -85,7 +101,9 @@ def worker() -> None:
         without_mingle=True,
         without_gossip=True,
         without_heartbeat=True,
-    ).start()
+    )
+    running.start()
+    return running.exitcode or 0
 
 
 def beat() -> None:

@@ -15,6 +15,7 @@ import fcntl
 import functools
 import os
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,8 @@ SOCKET_PATH_MAX_BYTES = 103
 ACCOUNTS = ("oneclaw", "postgres", "nobody")
 # Where the server's data is when that account cannot reach root's data folder.
 OPEN_FOLDER = Path("/var/lib/oneclaw")
+# initdb calls the other programs by a shell, with their paths in double quotes.
+UNQUOTABLE = re.compile(r"[\"\\$`\n]")
 # How long a server may take to stop before the next stronger signal.
 STOP_SECONDS = 30.0
 # A server that fails this often without running for STABLE_SECONDS is not started again.
@@ -81,6 +85,14 @@ class ServerLayout:
         if len(os.fsencode(sockets / SOCKET)) > SOCKET_PATH_MAX_BYTES or "," in str(sockets):
             sockets = Path(tempfile.gettempdir()) / f"oneclaw-{self.data.parent.stat().st_ino:x}-{os.geteuid()}"
         self.sockets = sockets
+
+    @property
+    def copies(self) -> Path:
+        """Return the folder for copies of the programs: that of the data, unless its name cannot be in a command."""
+        folder = self.data.parent
+        if not UNQUOTABLE.search(str(folder)):
+            return folder
+        return OPEN_FOLDER / f"programs-of-{zlib.crc32(os.fsencode(folder)):x}"
 
     @property
     def uid(self) -> int:
@@ -191,13 +203,20 @@ class Guardian:
         """Return the folder of a copy of PostgreSQL's programs and libraries that the server's account can read."""
         install = self.binaries.parent
         package = install.parent
-        copy = self.layout.data.parent / f"programs-{install.stat().st_mtime_ns:x}"
+        # Another package, or another version of it, is another copy.
+        copied = zlib.crc32(f"{install} {install.stat().st_mtime_ns}".encode())
+        copy = self.layout.copies / f"programs-{copied:x}"
         if not copy.exists():
+            copy.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
             for old in copy.parent.glob("programs-*"):
                 shutil.rmtree(old, ignore_errors=True)
             draft = copy.with_suffix(".draft")
             unneeded = shutil.ignore_patterns("include", "pkgconfig", "*.a")
             shutil.copytree(install, draft / package.name / install.name, symlinks=True, ignore=unneeded)
+            # initdb needs them, and finds them next to the package.
+            libraries = package.with_suffix(".libs")
+            if libraries.exists():
+                shutil.copytree(libraries, draft / libraries.name)
             draft.chmod(0o755)
             draft.rename(copy)
         return copy / package.name / install.name / "bin"

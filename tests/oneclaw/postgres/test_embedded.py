@@ -172,6 +172,7 @@ def test_a_folder_may_have_any_name(folder, name, users):
     user = users(folder / name)
     user.kill()
     until(lambda: not guardian_of(folder / name))
+    remove_copies(folder / name)
 
 
 @root_only
@@ -188,17 +189,61 @@ def test_folders_that_are_closed_to_others_stay_closed(folder, users):
     shutil.rmtree(place)
 
 
-@root_only
-def test_programs_that_the_server_cannot_read_are_copied(folder, home, monkeypatch):
+@pytest.fixture
+def closed_programs(folder, monkeypatch):
+    """PostgreSQL's programs lie where its account cannot read them, as below /root."""
     install = embedded.programs().parent
     closed = folder / "wheel"
-    closed.mkdir(mode=0o700)
-    shutil.copytree(install, closed / "package" / install.name, ignore=shutil.ignore_patterns("include"))
-    monkeypatch.setattr(embedded, "programs", lambda: closed / "package" / install.name / "bin")
+    if not closed.exists():
+        closed.mkdir(mode=0o700)
+        # By this name the programs find their libraries.
+        package = closed / install.parent.name
+        shutil.copytree(install, package / install.name, ignore=shutil.ignore_patterns("include"))
+        shutil.copytree(install.parent.with_suffix(".libs"), package.with_suffix(".libs"))
+    monkeypatch.setattr(embedded, "programs", lambda: closed / install.parent.name / install.name / "bin")
+
+
+def program_of(home):
+    """The file that the server of `home` runs."""
+    return Path(os.readlink(f"/proc/{server_of(home)}/exe"))
+
+
+def remove_copies(home):
+    """Remove copied programs that are not in the folder of the test."""
+    copies = guardian.ServerLayout(home).copies
+    if copies.is_relative_to(guardian.OPEN_FOLDER) and copies.exists():
+        shutil.rmtree(copies)
+
+
+@root_only
+def test_programs_that_the_server_cannot_read_are_copied(home, closed_programs):
     own = embedded.EmbeddedPostgres(home)
     own.join()
-    assert Path(os.readlink(f"/proc/{server_of(home)}/exe")).is_relative_to(home)
+    assert program_of(home).is_relative_to(home)
     own.leave()
+    own.join()
+    assert len(list(home.glob("programs-*/*/pg*/bin/postgres"))) == 1
+    own.leave()
+
+
+@root_only
+def test_a_new_folder_can_be_made_with_copied_programs(folder, closed_programs):
+    home = folder / "first start"
+    own = embedded.EmbeddedPostgres(home)
+    own.join()
+    assert program_of(home).is_relative_to(home)
+    own.leave()
+
+
+@root_only
+def test_copied_programs_work_for_a_folder_of_any_name(folder, closed_programs):
+    home = folder / 'a "folder" of $HOME, `it` and \\'
+    own = embedded.EmbeddedPostgres(home)
+    own.join()
+    assert program_of(home).is_relative_to(guardian.OPEN_FOLDER)
+    connect(home).close()
+    own.leave()
+    remove_copies(home)
 
 
 def test_what_keeps_it_from_starting_is_said_in_a_sentence(folder):
