@@ -23,6 +23,7 @@ from chat.extensions.hooks import (
 )
 from chat.extensions.picking import Pick, Picker, PickingScope
 from chat.extensions.registry import (
+    addresses_in,
     cleaner,
     field_label,
     find_tool,
@@ -33,6 +34,7 @@ from chat.extensions.registry import (
     introduction_for,
     is_about_memory,
     is_for_others,
+    lost_addresses,
     masked,
     open_work_of,
     optional_tools,

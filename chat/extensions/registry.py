@@ -235,6 +235,19 @@ def is_about_memory(name: str) -> bool:
     return tool is not None and tool.about_memory
 
 
+def lost_addresses(session: ChatSession, named: set[str]) -> frozenset[str]:
+    """Return those of the addresses `named` that the owner of `session` may not read any more, as an extension says."""
+    if not named:
+        return frozenset()
+    asked = [each.lost_addresses for each in installed() if each.lost_addresses]
+    return frozenset().union(*(lost(session, named) for lost in asked))
+
+
+def addresses_in(result: str) -> set[str]:
+    """Return the addresses that the result of a tool of memory names."""
+    return set().union(*(each.addresses_in(result) for each in installed() if each.addresses_in))
+
+
 def has_memory_command(text: str) -> bool:
     """Return whether a line of `text` begins with a command that calls a tool of memory, such as "/remember"."""
     words = {word for each in installed() for word, command in each.commands.items() if is_about_memory(command.tool)}
