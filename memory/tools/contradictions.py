@@ -1,4 +1,4 @@
-"""Find lines of the curated memory that a new line contradicts or repeats in other words, so that the person decides."""
+"""Find lines of the curated memory that a new line contradicts or repeats, so that the person decides between them."""
 
 import datetime as dt
 import re

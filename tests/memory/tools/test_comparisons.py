@@ -195,14 +195,14 @@ def same(save, scripted):
 def test_the_same_in_other_words_is_offered_to_be_merged(same, ada, client):
     assert (same.kind, decisions.choices_of(same)) == ("same", ["merge", "both"])
     client.force_login(ada)
-    card = outcomes([same.revision_id])[same.revision_id].html
+    card = outcomes([same.revision_id])[same.revision_id]["html"]
     assert "These lines say the same" in card
     assert 'value="merge"' in card
     client.post(f"/memory/decisions/{same.pk}", {"choice": "merge"})
     document = MemoryDocument.objects.get(path="MEMORY.md")
     assert document.content == "- Wants it kept brief.\n"
     same.refresh_from_db()
-    merged = outcomes([same.revision_id])[same.revision_id].html
+    merged = outcomes([same.revision_id])[same.revision_id]["html"]
     assert f"/memory/undo/{same.outcome_id}" in merged
     client.post(f"/memory/undo/{same.outcome_id}")
     document.refresh_from_db()
