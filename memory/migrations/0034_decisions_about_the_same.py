@@ -15,7 +15,7 @@ CHOICES = [
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memory", "0032_foreign_text")]
+    dependencies = [("memory", "0033_files_and_preloading")]
 
     operations = [
         migrations.AlterField("decision", "choice", models.CharField(blank=True, choices=CHOICES, max_length=20)),
