@@ -233,7 +233,7 @@ def with_fresh_cards(message: Message, results: Mapping[str, Card]) -> SafeStrin
 
 
 def needs_fresh_card(card: Card) -> bool:
-    return bool(card["state"] == "failed" or card.get("since"))
+    return bool(card["state"] == "failed" or card.get("since") or card.get("lost"))
 
 
 def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, Card], *, to_keep: bool = False) -> SafeString:
