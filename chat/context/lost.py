@@ -22,7 +22,7 @@ from oneclaw.llm.citations import uncited
 # "calls": [tool_use id, …]}; in a row, of what is left out now, and WAS_KEY has what was left out before.
 LOST_KEY, WAS_KEY = per_message.LOST_KEY, "lost_before"
 # What a result that is shown of others is of its own: the shares and marks of what it was.
-OF_RESULTS = ("results", "cited")
+OF_RESULTS = ("results", "shares", "cited")
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,9 @@ from chat.extensions.registry import (
     lost_addresses,
     masked,
     open_work_of,
+    optional_tools,
     passages_of_result,
+    reader_of_results,
     reading,
     reads_conversations,
     register,
@@ -49,6 +51,7 @@ from chat.extensions.registry import (
     tool_sends_whole,
     tool_updates,
     tools_for,
+    tools_to_keep,
     unregister,
     waiting_for,
 )
@@ -56,6 +59,7 @@ from chat.extensions.run_hooks import HookRun, run_hooks
 from chat.extensions.space_tabs import SpaceTab
 from chat.extensions.types import (
     COMMAND_CALL_PREFIX,
+    MARKS_KEY,
     AnswerLine,
     CallUpdate,
     ContextItem,
