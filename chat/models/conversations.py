@@ -303,6 +303,8 @@ class Message(models.Model):
     UPSTREAM_KEY = "upstream"
     # The key in `meta` of what its person pasted: ranges [start, end] of code points of `text`, in ascending order.
     PASTED_KEY = "pasted"
+    # The key in `meta` of the peer behind a bridge who has written it, if that is not the person.
+    PEER_KEY = "peer"
 
     session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="messages", db_index=False)
     # The sequence number in the session: 1, 2, 3 … without a gap.
