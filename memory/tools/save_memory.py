@@ -141,7 +141,7 @@ def save_to_space(call: ToolCall, space: Space, content: str, author: Author, se
 
 def words_of_members(call: ToolCall, content: str) -> tuple[User, list[int]]:
     """Return the member whose words `content` holds, and the ids of all others whose words, files or lines it may hold:
-    of encoded text nobody can tell."""
+    encoded text does not show whose it is."""
     sent = sent_in_turn(call.session, call.user, call.message_id)
     source = source_of(content, sent)
     if source is None:

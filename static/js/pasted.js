@@ -3,8 +3,8 @@
 
 /** @typedef {[number, number]} Range */
 
-// Ways of input by which text comes from elsewhere.
-const FROM_ELSEWHERE = new Set(["insertFromPaste", "insertFromPasteAsQuotation", "insertFromDrop", "insertFromYank"]);
+// Ways of input by which text comes from outside of the field.
+const FROM_OUTSIDE = new Set(["insertFromPaste", "insertFromPasteAsQuotation", "insertFromDrop", "insertFromYank"]);
 const BACK_AND_FORTH = new Set(["historyUndo", "historyRedo"]);
 // Texts of a field that are remembered, for undo and redo.
 const STATES_MAX_COUNT = 200;
@@ -135,9 +135,9 @@ export class Pasted {
     }
     // What comes back in a way that is not known is taken for pasted if anything was.
     const isDoubtful = BACK_AND_FORTH.has(inputType) && [...this.#states.values()].some((ranges) => ranges.length);
-    const isFromElsewhere = FROM_ELSEWHERE.has(inputType) || isDoubtful;
+    const isFromOutside = FROM_OUTSIDE.has(inputType) || isDoubtful;
     this.#follow((text) => {
-      if (!isFromElsewhere) return [];
+      if (!isFromOutside) return [];
       return copied && copied.text === text ? copied.ranges : [[0, text.length]];
     });
   }
