@@ -22,7 +22,7 @@ from chat.conversations.pasted import Ranges
 from chat.conversations.shared import authors, people
 from chat.models import Attachment, ChatSession, MemoryChoice, Message, Turn, lease_end
 from chat.rendering.cards import Card
-from chat.rendering.citations import content_columns, ended_meta
+from chat.rendering.citations import SOURCES_KEY, content_columns, ended_meta
 from chat.rendering.messages import html_columns
 from oneclaw import pubsub
 from oneclaw.llm import Block
@@ -276,6 +276,23 @@ def finish_tools(
     write_results(results, content, cards)
     update_message(answer, **html_columns(answer.content, cards))
     return placeholder(session, turn, results, dict(meta or {}))
+
+
+@transaction.atomic
+def finish_part(
+    turn: Turn, answer: Message, content: list[Block], notice: Block, spends: Spends = (), **fields: Any
+) -> Message:
+    """Store `answer`, with which its turn does not end although it calls no tool, and after it `notice` to the model;
+    return the placeholder of the next answer. Raise LeaseLostError."""
+    session = lock_held_session(turn)
+    if following := turn.messages.filter(seq__gt=answer.seq, status=Message.Status.RUNNING).first():
+        return following
+    fields |= {"status": Message.Status.COMPLETE, "finished_at": clock.database_now()}
+    kept = content_columns(content, answer.meta) | html_columns(content, {}) | ended_meta(answer, content)
+    update_message(answer, spends, **kept, **fields)
+    said = append(session, Message.Role.NOTICE, parent=answer, content=[notice])
+    sources = {name: answer.meta[name] for name in (SOURCES_KEY,) if name in answer.meta}
+    return placeholder(session, turn, said, sources)
 
 
 def finish_turn(

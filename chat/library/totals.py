@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce
 from chat.context.meter import Meter, counted_meters, with_counted
 from chat.models import ChatSession, ChatSessionQuerySet, ContextRound
 from chat.rendering.details import cost_of, price_of
+from oneclaw.spend.usage import COUNT_MAX_TOKENS
 
 # Copies in a fork were paid for in the conversation that they come from.
 USAGE = """
@@ -26,7 +27,13 @@ USAGE = """
     GROUP BY message.session_id, message.model
 """
 USAGE_NAMES = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-SUMS = ", ".join(f"sum(coalesce((message.usage->>'{name}')::bigint, 0))::bigint" for name in USAGE_NAMES)
+# As oneclaw.spend.usage.count_of: 0 for what is no possible number of tokens.
+COUNT = """
+    CASE WHEN jsonb_typeof(message.usage->'{name}') = 'number'
+        AND (message.usage->>'{name}')::numeric BETWEEN 0 AND {most}
+    THEN (message.usage->>'{name}')::numeric ELSE 0 END
+"""
+SUMS = ", ".join(f"sum({COUNT.format(name=name, most=COUNT_MAX_TOKENS)})::bigint" for name in USAGE_NAMES)
 
 
 @dataclass(frozen=True)
@@ -58,18 +65,18 @@ def tokens_of(sessions: Sequence[ChatSession]) -> dict[uuid.UUID, SessionTokens]
     with connection.cursor() as cursor:
         cursor.execute(USAGE.format(sums=SUMS), [[session.pk for session in sessions]])
         rows = cursor.fetchall()
-    usage: dict[uuid.UUID, list[tuple[str, dict[str, object]]]] = {session.pk: [] for session in sessions}
+    usage: dict[uuid.UUID, list[tuple[str, dict[str, int]]]] = {session.pk: [] for session in sessions}
     for session_id, model, *sums in rows:
         usage[session_id].append((model, dict(zip(USAGE_NAMES, sums, strict=True))))
     meters = counted_meters(sessions)
     return {session_id: added_up(meters[session_id], used) for session_id, used in usage.items()}
 
 
-def added_up(meter: Meter, usage: Sequence[tuple[str, dict[str, object]]]) -> SessionTokens:
+def added_up(meter: Meter, usage: Sequence[tuple[str, dict[str, int]]]) -> SessionTokens:
     """Return the tokens of a conversation from its `meter` and the (model, sums of the usage) of its requests."""
 
     def total(name: str) -> int:
-        return sum(int(str(sums[name])) for _, sums in usage)
+        return sum(sums[name] for _, sums in usage)
 
     costs = [cost_of(sums, price_of(model, settings.PRICES)) for model, sums in usage]
     known = [cost for cost in costs if cost is not None]

@@ -305,6 +305,10 @@ class Message(models.Model):
     PASTED_KEY = "pasted"
     # The key in `meta` of the peer behind a bridge who has written it, if that is not the person.
     PEER_KEY = "peer"
+    # The key in `meta` of what the model's server said about an answer that has failed, for administrators.
+    SERVER_SAID_KEY = "server_said"
+    # The stop reasons of an answer that has become as long as it may be, which the page offers to continue.
+    CUT_ENDINGS = ("max_tokens", "model_context_window_exceeded")
 
     session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="messages", db_index=False)
     # The sequence number in the session: 1, 2, 3 … without a gap.

@@ -10,6 +10,7 @@ from chat import extensions
 from chat.extensions import Detail
 from chat.models import Message
 from oneclaw import llm
+from oneclaw.spend.usage import count_of, counts_of
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,10 @@ def tokens_of(answers: Sequence[Message]) -> Tokens:
     """Add up the requests, each at the price of the server that has answered."""
 
     def total(name: str) -> int:
-        return sum(int((answer.usage or {}).get(name) or 0) for answer in answers)
+        return sum(count_of(answer.usage, name) for answer in answers)
 
-    costs = [
-        cost_of(answer.usage or {}, price_of(answer.model, llm.prices_on(answer.meta.get(Message.UPSTREAM_KEY, ""))))
-        for answer in answers
-    ]
+    prices = [price_of(each.model, llm.prices_on(each.meta.get(Message.UPSTREAM_KEY, ""))) for each in answers]
+    costs = [cost_of(counts_of(each.usage), price) for each, price in zip(answers, prices, strict=True)]
     known = [cost for cost in costs if cost is not None]
     return Tokens(
         read=total("input_tokens"),
@@ -85,10 +84,10 @@ def price_of(model: str, prices: Mapping[str, tuple[float, ...]]) -> tuple[float
     return prices[max(fitting, key=len)] if fitting else None
 
 
-def cost_of(usage: dict[str, object], price: tuple[float, ...] | None) -> float | None:
+def cost_of(counts: Mapping[str, int], price: tuple[float, ...] | None) -> float | None:
     """Return the US dollars of one request. Prices are per million tokens: read, written, read from the cache, written
     to it."""
     if price is None:
         return None
     names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    return sum(float(str(usage.get(name) or 0)) * each for name, each in zip(names, price, strict=True)) / 1_000_000
+    return sum(counts[name] * each for name, each in zip(names, price, strict=True)) / 1_000_000

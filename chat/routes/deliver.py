@@ -71,8 +71,7 @@ def accept(
     known_in = known.values_list("session", flat=True).first()
     if known_in is None:
         session = begun_anew(session, route, ends_by)
-        if not is_owner:
-            session = kept_apart(session)
+        session = kept_apart(session, is_owner=is_owner)
     message = (user, known_in or session.pk, incoming.client_id, incoming.text, holder)
     if known_in is not None:
         return transcript.accept(*message, files=incoming.files)
@@ -96,15 +95,18 @@ def begun_anew(session: ChatSession, route: SessionRoute, ends_by: str) -> ChatS
     return (lifecycle.end(session, cause) if cause else None) or session
 
 
-def kept_apart(session: ChatSession) -> ChatSession:
-    """Return the conversation for a peer who is not its owner: the locked `session` if it has no memory, else one that
-    follows it and has none. Raise SessionBusyError while a turn is running."""
-    if session.memory == MemoryChoice.NONE:
+def kept_apart(session: ChatSession, *, is_owner: bool) -> ChatSession:
+    """Return the conversation for the owner or for another peer: the locked `session` if it is that, else one that
+    follows it. Another peer's has no memory. Raise SessionBusyError while a turn is running."""
+    memory = MemoryChoice.ALL if is_owner else MemoryChoice.NONE
+    is_of_other = session.messages.filter(meta__has_key=Message.PEER_KEY).exists()
+    is_fitting = not is_of_other if is_owner else session.memory == memory and (is_of_other or not session.last_seq)
+    if is_fitting:
         return session
     if session.last_seq:
         transcript.refuse_if_busy(session)
         session = lifecycle.end(session, "reset") or session
-    session.memory = MemoryChoice.NONE
+    session.memory = memory
     session.save(update_fields=["memory"])
     return session
 

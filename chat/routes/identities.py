@@ -52,7 +52,7 @@ class WrongCodeError(UserFacingError):
 
 
 def is_owner(user: User, sender: Sender) -> bool:
-    """Return whether `sender` is `user`: a peer that a code has linked to the name under which they write themselves."""
+    """Return whether `sender` is `user` themselves, who has linked it as their own by a code."""
     links = IdentityLink.objects.filter(owner=user, provider=sender.channel, peer=sender.peer)
     return links.filter(is_owner=True, proven_at__isnull=False).exists()
 
@@ -97,7 +97,7 @@ def new_code(user: User, name: object, *, is_owner: bool = False) -> str:
     """
     canonical = checked_name(user, name)
     # Peers of one name share a conversation, so they are one person.
-    if IdentityLink.objects.visible_to(user).filter(canonical=canonical).exclude(is_owner=is_owner).exists():
+    if IdentityLink.objects.visible_to(user).filter(canonical=canonical, is_owner=not is_owner).exists():
         raise NameTakenError
     if IdentityLink.objects.visible_to(user).count() >= MAX_LINKS:
         raise TooManyPeersError

@@ -75,8 +75,8 @@ def _update(task: Schedule, csrf_token: str) -> CallUpdate:
 
 
 def is_offered(session: ChatSession) -> bool:
-    """Return whether the model of `session` may propose tasks: in a person's own conversations that are kept, and not in
-    those of another peer behind a bridge."""
+    """Return whether the model of `session` may propose tasks: in a person's own conversations that are kept, and not
+    in those of another peer behind a bridge."""
     is_of_peer = session.route_id is not None and session.memory == MemoryChoice.NONE
     return not is_of_peer and changes.is_offered() and session.kind == "" and session.mode == ChatSession.Mode.AGENT
 

@@ -73,6 +73,15 @@ def source(request: SignedInRequest, message_id: int, mark: str) -> HttpResponse
 
 
 @require_GET
+def said(request: SignedInRequest, message_id: int) -> HttpResponse:
+    """Send what the model's server said about an answer of an administrator that has failed, as text."""
+    message = own_message(request.user, message_id)
+    if not request.user.is_staff or message.hides_memory or Message.SERVER_SAID_KEY not in message.meta:
+        raise Http404
+    return render(request, "chat/_said.html", {"words": message.meta[Message.SERVER_SAID_KEY]})
+
+
+@require_GET
 def details(request: SignedInRequest, message_id: int) -> HttpResponse:
     """Show who wrote the message, when, its cost and its context, in a dialog or on a page."""
     message = own_message(request.user, message_id)

@@ -1,6 +1,5 @@
 """A peer behind a bridge that is not the owner writes nothing, and is sent nothing that is private to the owner."""
 
-import json
 import uuid
 
 import pytest
@@ -14,7 +13,7 @@ from chat.routes import deliver, identities
 from chat.turns import commands
 from memory.documents.write import Append, Author, Source, apply
 from memory.index import conversations
-from memory.models import MemoryDocument, MemoryRevision, Suggestion
+from memory.models import MemoryRevision, Suggestion
 from memory.notes import flush
 from memory.trust.sources import sent_in_turn
 from oneclaw.models import Space
@@ -23,6 +22,7 @@ from tests.conversations import settle
 
 STRANGER = Sender("telegram", "stranger")
 OWN = "heron-4711"
+PRIVATE_TOOLS = {"memory_search", "memory_get", "save_memory", "sessions_list", "sessions_send", "schedule"}
 
 
 @pytest.fixture(params=["main", "per-peer", "per-channel-peer", "per-account-channel-peer"])
@@ -44,10 +44,6 @@ def delivered(ada, text, sender=STRANGER, **fields):
     return deliver.accept(ada, deliver.Incoming(sender, uuid.uuid4(), text, **fields))
 
 
-def requested(accepted):
-    return json.dumps(build_request(accepted.turn).body() if hasattr(build_request(accepted.turn), "body") else str(build_request(accepted.turn)))
-
-
 def test_a_stranger_is_sent_no_private_memory_whatever_the_program_asks_for(ada, remembered, scope):
     for memory in (None, "all", "own"):
         accepted = delivered(ada, "What is the code of the safe?", choice=Choice(memory=memory))
@@ -55,7 +51,7 @@ def test_a_stranger_is_sent_no_private_memory_whatever_the_program_asks_for(ada,
         session = ChatSession.objects.get(pk=accepted.message.session_id)
         assert session.memory == MemoryChoice.NONE
         offered = {tool.name for tool in extensions.tools_for(session)}
-        assert not offered & {"memory_search", "memory_get", "save_memory", "sessions_list", "sessions_send", "schedule"}
+        assert not offered & PRIVATE_TOOLS
         settle(accepted)
 
 
@@ -119,9 +115,17 @@ def test_a_link_that_is_not_the_owner_changes_nothing_of_that(ada, remembered):
 
 def test_the_page_asks_whether_the_peer_is_the_owner(client, ada):
     client.force_login(ada)
-    client.post("/settings/channels/code", {"name": "Ada", "is_owner": "on"})
-    code = identities.new_code(ada, "Ada", is_owner=True)
+    shown = client.post("/settings/links", {"name": "Ada", "is_owner": "on"}).content.decode()
+    code = shown.partition("/link ")[2][:9]
     assert identities.prove(ada, TELEGRAM, code).is_owner
     assert identities.is_owner(ada, TELEGRAM)
-    assert "you" in client.get("/settings/channels/").content.decode()
-    assert not MemoryDocument.objects.exists()
+    assert ", you" in client.get("/settings/channels").content.decode()
+
+
+def test_a_peer_that_is_linked_as_the_owner_goes_on_with_memory(ada, remembered, scope):
+    first = delivered(ada, "Hello", TELEGRAM)
+    settle(first)
+    link_as_owner(ada, TELEGRAM)
+    later = delivered(ada, "The code?", TELEGRAM)
+    assert later.message.session_id != first.message.session_id
+    assert OWN in str(build_request(later.turn))
