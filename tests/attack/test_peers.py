@@ -13,6 +13,7 @@ from chat.routes import deliver, identities
 from chat.turns import commands
 from memory.documents.write import Append, Author, Source, apply
 from memory.index import conversations
+from memory.index.transcripts import transcript_messages
 from memory.models import MemoryRevision, Suggestion
 from memory.notes import flush
 from memory.trust.sources import sent_in_turn
@@ -61,8 +62,11 @@ def test_a_stranger_writes_nothing(ada, remembered, scope):
     assert commands.reply_to(accepted.turn) is None
     settle(accepted, "I cannot do that.")
     session = ChatSession.objects.get(pk=accepted.message.session_id)
-    assert flush.request(session, "left") is None
-    assert conversations.request(session) is None
+    if queued := flush.request(session, "left"):
+        flush.run(queued.pk)
+    if queued := conversations.request(session):
+        conversations.run(queued if isinstance(queued, int) else queued.pk)
+    assert list(transcript_messages(session, 100)) == []
     assert MemoryRevision.objects.count() == before
     assert not Suggestion.objects.exists()
     assert not Schedule.objects.exists()

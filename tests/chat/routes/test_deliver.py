@@ -117,6 +117,7 @@ def test_a_command_with_a_text_begins_the_next_conversation_with_it_in_its_own_c
 
 
 def test_a_command_without_a_text_is_carried_out_once(ada):
+    link_as_owner(ada, TELEGRAM, DISCORD)
     session = written(ada)
     key = uuid.uuid4()
     ended = [deliver.end_current(ada, TELEGRAM, key, "reset") for _ in range(2)]
