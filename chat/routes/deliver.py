@@ -76,8 +76,9 @@ def accept(
     if known_in is not None:
         return transcript.accept(*message, files=incoming.files)
     choice = replace(incoming.choice, agent=None)
-    about = {"pasted": incoming.pasted, "peer": "" if is_owner else incoming.sender.peer}
-    accepted = transcript.accept(*message, incoming.mode, choice, incoming.files, **about)
+    peer = "" if is_owner else incoming.sender.peer
+    written = (*message, incoming.mode, choice, incoming.files)
+    accepted = transcript.accept(*written, pasted=incoming.pasted, peer=peer)
     record_sender(route, incoming.sender)
     return accepted
 
