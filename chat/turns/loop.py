@@ -268,7 +268,7 @@ class RunningTurn:
                 await persist(withhold_earlier_thinking, self.turn)
             except llm.ContextTooLongError as failure:
                 if self.answer.content or not await self._make_room_at_once(keeps):
-                    failure.is_by_message = self._room.is_taken_by(self.turn.prompt.content)
+                    failure.is_by_message = self._room.is_taken_by_prompt
                     raise
             except llm.BadRequestError as failure:
                 if self.answer.content or self._form is Form.PLAIN:
@@ -360,7 +360,7 @@ class RunningTurn:
             self._has_room = True
             if isinstance(begun, llm.Request):
                 return begun
-        elif self._room.left < 0:
+        elif self._room.left < 0 and settings.COMPACTION:
             # Its own results have filled the window: messages before this turn give way, if there are any.
             await self._make_room_at_once([room.Keep.NEWEST_TURNS, room.Keep.LAST_TURN])
         return await persist(build_request, self.turn)

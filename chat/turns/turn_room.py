@@ -16,10 +16,14 @@ class TurnRoom:
 
     def __init__(self) -> None:
         self._request: llm.Request | None = None
+        # What the person's message was sent as, with its files and what was found for it.
+        self._prompt: object = ""
         self._used = 0
 
     def asked(self, request: llm.Request) -> None:
-        """Note the request that is sent."""
+        """Note the request that is sent; the first one ends with the person's message."""
+        if self._request is None and request.messages:
+            self._prompt = request.messages[-1]["content"]
         self._request = request
 
     def answered(self, finished: llm.Finished, content: Sequence[llm.Block]) -> None:
@@ -40,9 +44,10 @@ class TurnRoom:
         """Return the tokens that may still be added to the next request; negative when it is too long already."""
         return self._budget.usable - self._used
 
-    def is_taken_by(self, blocks: Sequence[llm.Block]) -> bool:
-        """Return whether `blocks` alone take more than half of the window."""
-        return estimated_tokens(blocks, self._facts.chars_per_token) > self._budget.window // 2
+    @property
+    def is_taken_by_prompt(self) -> bool:
+        """Return whether the person's message alone takes more than half of the window."""
+        return estimated_tokens(self._prompt, self._facts.chars_per_token) > self._budget.window // 2
 
     @property
     def _facts(self) -> llm.Facts:

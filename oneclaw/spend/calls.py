@@ -85,7 +85,8 @@ class Spending:
             written_tokens=counts["cache_creation_input_tokens"],
             is_whole=is_whole,
         )
-        row.set_price(exact_price_of(row.model, prices_at(upstream)))
+        read = row.input_tokens + row.cached_tokens + row.written_tokens
+        row.set_price(exact_price_of(row.model, prices_at(upstream), read))
         self.rows = [*(each for each in self.rows if each.pk != call_id), row]
         return row
 
