@@ -1,4 +1,4 @@
-"""Tell the members of a space that somebody has changed its instructions, which are in their private prompts there."""
+"""Tell the members of a space about a change of its instructions, which are in their private prompts there."""
 
 from collections.abc import Sequence
 
