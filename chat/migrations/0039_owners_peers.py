@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chat', '0037_pasted'),
+        ('chat', '0038_tools_on'),
     ]
 
     operations = [
