@@ -170,6 +170,7 @@ WORDINGS: Mapping[str, Wording] = {
     "change.accepted": came_from,
     "change.proposed": proposed_how,
     "change.no_longer_true": _("Deleted because it is no longer true"),
+    "change.merged": _("Merged two lines that said the same"),
     "change.kept_new": _("Kept the new of two lines that contradicted each other"),
     "change.kept_old": _("Kept the old of two lines that contradicted each other"),
     "change.saved_as_said": _("Saved with its secret"),
