@@ -25,7 +25,7 @@ from chat.views.schedules import actions as schedule_actions
 from chat.views.schedules import pages as schedule_pages
 from chat.views.shared import dialog as share_dialog
 from chat.views.spaces import changes as space_changes
-from chat.views.spaces import handing_over
+from chat.views.spaces import handing_over, invitations
 from chat.views.spaces import members as space_members
 from chat.views.spaces import moving as space_moving
 from chat.views.spaces import pages as space_pages
@@ -92,6 +92,12 @@ urlpatterns = [
     path("spaces/<int:space_id>/viewers", space_pages.space_viewers, name="space_viewers"),
     path("spaces/<int:space_id>/members", space_members.member_list, name="space_members"),
     path("spaces/<int:space_id>/members/add", space_members.add_member, name="add_space_member"),
+    path("spaces/invitations/<int:invitation_id>", invitations.answer, name="answer_space_invitation"),
+    path(
+        "spaces/<int:space_id>/invitations/<int:invitation_id>/withdraw",
+        invitations.withdraw,
+        name="withdraw_space_invitation",
+    ),
     path("spaces/<int:space_id>/members/<int:member_id>", space_members.change_member, name="space_member"),
     path("spaces/<int:space_id>/groups/<int:held_id>", space_members.change_group, name="space_group"),
     path("spaces/<int:space_id>/hand-over", handing_over.hand_over, name="hand_over_space"),

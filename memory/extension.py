@@ -16,7 +16,7 @@ from chat.extensions import (
 from memory.library import picking
 from memory.notes import compaction
 from memory.overview import remains
-from memory.policy import access, secrets, tombstones
+from memory.policy import access, former, secrets, tombstones
 from memory.policy.access import own_space
 from memory.policy.reading import reading as reading_once
 from memory.prompt import added_documents, message_context, recall, scheduled
@@ -59,6 +59,8 @@ MEMORY = Extension(
     lookup_hint=reading.lookup_hint,
     reads_conversations=access.reads_conversations,
     readable_messages=access.readable_messages,
+    lost_addresses=former.lost_addresses,
+    addresses_in=former.addresses_in,
     remains=remains.of_conversations,
     summary_notes=skill_read.read_notes,
     mentions=offering.mentions,

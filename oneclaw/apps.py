@@ -13,7 +13,7 @@ class OneClawConfig(AppConfig):
         from oneclaw import reasons, wordings
         from oneclaw.audit import receivers as audit_receivers  # noqa: F401 - connects its receivers
         from oneclaw.leaving import account  # noqa: F401 - declares what becomes of rows
-        from oneclaw.people import invitations  # noqa: F401 - connect their receivers
+        from oneclaw.people import invitations, passwords  # noqa: F401 - connect their receivers
         from oneclaw.people.sign_in import single_sign_on  # noqa: F401 - connect their receivers
         from oneclaw.spaces import receivers  # noqa: F401
 

@@ -134,6 +134,7 @@ MIDDLEWARE = [
     "oneclaw.ops.metrics.metrics_middleware",
     "oneclaw.telemetry.tracing.span_middleware",
     "oneclaw.web.static_middleware.StaticFilesMiddleware",
+    "oneclaw.web.permissions_policy.permissions_policy_middleware",
     # Before all middleware that may respond itself, so that those responses have the policy too.
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",

@@ -49,6 +49,19 @@ def budget_used_up(params: Mapping[str, Any]) -> str:
 WORDINGS: Mapping[str, Wording] = {
     "audit.unreachable": _("The collector of the audit log cannot be reached (ONECLAW_AUDIT_WEBHOOK)."),
     "audit.refused": _("The collector of the audit log answered %(status)s (ONECLAW_AUDIT_WEBHOOK)."),
+    "spaces.invited": _("%(who)s invites you to the space “%(name)s”. Accept or decline on the page Spaces."),
+    "links.published": _("%(who)s has shared “%(title)s” by a link with people outside of the space “%(name)s”."),
+    "people.password_by_link": _(
+        "A new password was set by a one-time link. Your other sign-ins and your API keys have ended."
+    ),
+    "people.password_by_admins_link": _(
+        "The password of this account was set by a link that was shown to %(who)s. Your other sign-ins and your API "
+        "keys have ended. If it was not you, tell an owner of OneClaw."
+    ),
+    "people.password_reset": _("Your password was reset by mail. Your other sign-ins and your API keys have ended."),
+    "people.password_changed": _("Your password was changed."),
+    "people.sign_in_connected": _("The sign-in of your organisation is connected to your account now."),
+    "people.keys_ended": _("Your API keys have ended. Make new ones in the settings where you need them."),
     # A text that is shown as it is.
     "other": "%(text)s",
     "model.failed": _("The model could not answer. Try again."),

@@ -24,6 +24,9 @@ class SharedSpaceOut(Schema):
     role: Role = Field(description="Your role: the highest of your own and those of your groups.")
     archived: bool = Field(description="Whether nothing in it changes any more.")
     needs_second_person: bool = Field(description="Whether a proposal for its memory needs a second person.")
+    links_for_everybody: bool = Field(
+        description="Whether shared conversations may be shared by links with people outside of the space."
+    )
     since: dt.datetime = Field(description="Since when you are in it.")
 
     @classmethod
@@ -39,6 +42,7 @@ class SharedSpaceOut(Schema):
             role=role_of(held.role),
             archived=space.archived_at is not None,
             needs_second_person=space.needs_second_person,
+            links_for_everybody=space.links_for_everybody,
             since=held.since,
         )
 
@@ -51,6 +55,7 @@ class SpaceIn(RequestBody):
     kind: Kind = "project"
     colour: int = 0
     needs_second_person: bool = True
+    links_for_everybody: bool = False
 
 
 class SpaceChange(RequestBody):
@@ -61,6 +66,7 @@ class SpaceChange(RequestBody):
     kind: Kind | None = None
     colour: int | None = None
     needs_second_person: bool | None = None
+    links_for_everybody: bool | None = None
     archived: bool | None = None
 
 
@@ -95,13 +101,14 @@ class GroupOut(Schema):
 class MembersOut(Schema):
     members: list[MemberOut]
     groups: list[GroupOut]
+    invited: list[str] = Field(default_factory=list, description="Of a new invitation: its address.")
     next: int | None = Field(default=None, description="What to pass as `after` for more members; null at the end.")
 
 
 class MemberIn(RequestBody):
     """A person or a group that is to have a role."""
 
-    email: str = Field(default="", description="Of a person with an account here.", examples=["grace@example.org"])
+    email: str = Field(default="", description="Of the person to invite.", examples=["grace@example.org"])
     group: str = Field(default="", description="In place of `email`: the name of a group.")
     role: Role = "editor"
 

@@ -19,6 +19,7 @@ from chat.api.space_shapes import (
     SpaceIn,
 )
 from oneclaw.models import Group, Space, SpaceGroup, SpaceMember, SpaceRole, User
+from oneclaw.people import space_invitations
 from oneclaw.spaces import deletion, lifecycle, members
 from oneclaw.text import InvalidTextError
 from oneclaw.web.api import PAGE_DEFAULT_ROWS, PAGE_MAX_ROWS, ApiError, KeyedRequest, responses
@@ -56,7 +57,7 @@ def change_space(request: KeyedRequest, space_id: int, change: SpaceChange) -> S
     found = owned(request.auth, space_id)
     fields = change.model_dump(exclude_none=True)
     is_archived = fields.pop("archived", None)
-    names = ("name", "description", "colour", "kind", "needs_second_person")
+    names = ("name", "description", "colour", "kind", "needs_second_person", "links_for_everybody")
     if fields:
         with refusals():
             lifecycle.update(found, lifecycle.checked_draft(**{name: getattr(found, name) for name in names} | fields))
@@ -99,7 +100,8 @@ def member_list(
 
 @router.post("/spaces/{int:space_id}/members", response=responses(MembersOut, 403, 404, 409, 422))
 def add_member(request: KeyedRequest, space_id: int, member: MemberIn) -> MembersOut:
-    """Give a person or a group a role in a space that you own."""
+    """Invite a person to a space that you own, who is in it after accepting that on the page Spaces, or give a group a
+    role at once."""
     found = owned(request.auth, space_id)
     with refusals():
         if member.group:
@@ -108,8 +110,8 @@ def add_member(request: KeyedRequest, space_id: int, member: MemberIn) -> Member
                 raise ApiError(422, "invalid", "group: There is no group of this name.")
             held = members.add_group(found, group, member.role, by=request.auth)
             return MembersOut(members=[], groups=[GroupOut.of(held)])
-        made = members.add_by_email(found, member.email, member.role, by=request.auth)
-    return MembersOut(members=[MemberOut.of(made)], groups=[])
+        invited = space_invitations.invite(found, member.email, member.role, by=request.auth)
+    return MembersOut(members=[], groups=[], invited=[invited.email])
 
 
 @router.patch("/spaces/{int:space_id}/members/{int:member_id}", response=responses(MemberOut, 403, 404, 409))

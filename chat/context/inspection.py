@@ -11,6 +11,7 @@ from chat.answering import WITHOUT_MEMORY_KEY
 from chat.context import tokens
 from chat.context.cache_misses import effort_for
 from chat.context.heads import head_of
+from chat.context.lost import readable_head, readable_rows
 from chat.context.meter import Breakdown, breakdown_of, facts_for, message_parts
 from chat.context.prompt import attachments_of, current_view, request_for, rows_of, without_lost
 from chat.context.rounds import RoundsInView, rounds_in_view, rounds_with
@@ -78,6 +79,7 @@ def request_of(answer: Message) -> InspectedRequest | None:
     head = head_at(answer)
     if head is None or not head.system:
         return None
+    head = readable_head(session, head)
     sent = answer.meta.get(META_KEY, {})
     rounds, digest = rounds_with(session, sent.get("rounds", ())), sent.get("prefix")
     if answer.meta.get(WITHOUT_MEMORY_KEY):
@@ -109,7 +111,7 @@ def rows_before(answer: Message) -> list[ViewRow]:
         branch.add(each)
         each = parents.get(each)
     rows = messages.filter(pk__in=branch).finished().order_by("seq").values_list(*COLUMNS)
-    sent = as_sent(answer.session, [ViewRow(*columns) for columns in rows])
+    sent = readable_rows(answer.session, as_sent(answer.session, [ViewRow(*columns) for columns in rows]))
     return without_memory(sent) if answer.meta.get(WITHOUT_MEMORY_KEY) else sent
 
 

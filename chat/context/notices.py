@@ -18,6 +18,10 @@ NOT_SENT_ANSWER: Block = {"type": "text", "text": "(An answer by another model, 
 NOT_SENT_MESSAGE: Block = {"type": "text", "text": "(A message for another model, which you are not shown.)"}
 # In place of the result of a tool that is not offered there.
 NO_SUCH_TOOL = "There is no tool named “{name}” in this conversation."
+# In place of what came from a memory that the person may not read any more.
+LOST_RESULT = "(This result was of a memory that the person cannot read any more. It is left out.)"
+LOST_SECTION = "(What stood here quoted a memory that you cannot read any more. Left out: {count} pieces.)"
+LOST_ITEMS = "(Left out: {count} passages of a memory that the person cannot read any more.)"
 # In place of a summary there.
 NOT_SENT_SUMMARY: Block = {"type": "text", "text": "(The messages before this one are not shown to you.)"}
 # After an answer that was cut off, when the person asks to continue it.

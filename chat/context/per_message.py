@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chat import extensions
+from chat.context import notices
 from chat.extensions import ContextItem
 from chat.models import ChatSession, Message
 
@@ -15,6 +16,8 @@ from chat.models import ChatSession, Message
 META_KEY = "context"
 # The key in Message.meta of the text that hooks added (chat/turns/hooks.py).
 HOOK_TEXT_KEY = "hook_text"
+# The key in Message.meta of what is left out of it (chat/context/lost.py).
+LOST_KEY = "lost"
 
 
 def add_context(session: ChatSession, message: Message) -> None:
@@ -35,6 +38,8 @@ def text_of(meta: Mapping[str, Any]) -> str:
     if meta.get(META_KEY):
         sources = [(each.name, each.message_context) for each in extensions.installed() if each.message_context]
         texts = [source.render(items) for name, source in sources if (items := items_of(meta, name))] + texts
+    if count := meta.get(LOST_KEY, {}).get("items"):
+        texts.append(notices.LOST_ITEMS.format(count=count))
     return "\n\n".join(text for text in texts if text)
 
 

@@ -19,6 +19,7 @@ from chat.context import cache_marks, file_shares, per_message
 from chat.context.file_shares import Share
 from chat.context.files import named_in
 from chat.context.heads import head_of, holds_memory, withhold_thinking
+from chat.context.lost import LOST_KEY, changed_metas, readable_rows
 from chat.context.rounds import NO_ROUNDS, RoundsInView, rounds_for_turn, rounds_in_view, rounds_of_last_request
 from chat.context.shared.rows import as_sent
 from chat.context.view import CACHE_KEY, COLUMNS, META_KEY, View, ViewRow, view_of
@@ -122,6 +123,9 @@ def with_context(row: ViewRow, message: Message) -> ViewRow:
     """Return `row` with the context that was stored with `message`, if it is its row."""
     if row.seq != message.seq or per_message.META_KEY not in message.meta:
         return row
+    if row.meta.get(LOST_KEY):
+        # As it is shown to who may not read all of it any more.
+        return row
     return replace(row, meta=row.meta | {per_message.META_KEY: message.meta[per_message.META_KEY]})
 
 
@@ -167,11 +171,14 @@ def larger_limit(turn: Turn) -> int | None:
 def rows_of(session: ChatSession, after_seq: int = 0) -> list[ViewRow]:
     """Return the rows of the shown and finished messages after `after_seq`, in order."""
     rows = session.messages.shown().finished().filter(seq__gt=after_seq)
-    return as_sent(session, [ViewRow(*columns) for columns in rows.values_list(*COLUMNS)])
+    return readable_rows(session, as_sent(session, [ViewRow(*columns) for columns in rows.values_list(*COLUMNS)]))
 
 
 def without_lost(session: ChatSession, rows: list[ViewRow]) -> list[ViewRow]:
-    """Return `rows` without the context that extensions may not send any more, which is stored."""
+    """Return `rows` without the context that extensions may not send any more, which is stored, and so is what else
+    is left out of them now."""
+    if left_out := changed_metas(rows):
+        store_left_out(session, left_out)
     changed: dict[int, dict[str, Any]] = {}
     for each in extensions.installed():
         source = each.message_context
@@ -185,6 +192,16 @@ def without_lost(session: ChatSession, rows: list[ViewRow]) -> list[ViewRow]:
         return rows
     store_context(session, changed)
     return [replace(row, meta=changed[row.seq]) if row.seq in changed else row for row in rows]
+
+
+@transaction.atomic
+def store_left_out(session: ChatSession, left_out: dict[int, dict[str, Any]]) -> None:
+    """Store what is left out of these messages, by number, and withhold the thinking that is bound to what was sent."""
+    ChatSession.objects.select_for_update(no_key=True).get(pk=session.pk)
+    for message in session.messages.filter(seq__in=left_out).only("seq", "meta"):
+        message.meta[LOST_KEY] = left_out[message.seq]
+        message.save(update_fields=["meta"])
+    withhold_thinking(session, session.last_complete_seq())
 
 
 @transaction.atomic

@@ -378,6 +378,10 @@ class Extension:
     # messages of such conversations it may read. Without them it may read all.
     reads_conversations: Callable[[ChatSession], bool] | None = None
     readable_messages: Callable[[ChatSession, MessageQuerySet], MessageQuerySet] | None = None
+    # Returns those of these addresses (of pieces, and of `addresses_in` a result of its tools) that the owner of a
+    # session may not read any more. Sync, may use the ORM.
+    lost_addresses: Callable[[ChatSession, set[str]], set[str]] | None = None
+    addresses_in: Callable[[str], set[str]] | None = None
     # Returns how the model of a session finds messages that a summary has replaced: one English sentence, or "".
     lookup_hint: Callable[[ChatSession], str] | None = None
     # Returns what the app keeps of these conversations of the person, which were deleted; None when nothing.

@@ -16,12 +16,15 @@ from django.utils.translation import gettext_lazy as _
 from chat import extensions
 from chat.context import per_message
 from chat.conversations.model_choice import open_spaces
+from chat.conversations.shared.share import written_by_members
 from chat.models import ChatSession, Message, SharedLink, SharedLinkQuerySet
 from chat.rendering import citations, incremental
 from chat.rendering.messages import with_code_buttons
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, Space, User
+from oneclaw.people import notices
 from oneclaw.people.keys import hashed
+from oneclaw.reasons import Reason
 from oneclaw.text import UserFacingError
 
 # How long a link is valid; None: until it is revoked.
@@ -59,13 +62,25 @@ class NoLinkSpaceError(UserFacingError):
     wording = _("Choose one of your spaces.")
 
 
+class NotForOutsideError(UserFacingError):
+    """Members of a space have written in the conversation, and the space does not let their words out."""
+
+    wording = _(
+        "Members of a space have written here. A link can be for the members of that space, or for others when an "
+        "owner of the space allows it in its settings."
+    )
+
+
+REFUSALS = (NotShareableError, TooManyLinksError, NoLinkSpaceError, NotForOutsideError)
+
+
 def share(
     user: User, session: ChatSession, period: str, scope: str = SharedLink.Scope.EVERYBODY, space_id: int | None = None
 ) -> tuple[SharedLink, str]:
     """Create a link of `user` to their conversation as it is shown now; return the link and its token.
 
     `period` is one of PERIODS; `scope` says who may open it, of SPACE the members of the space `space_id`. Raise
-    NotShareableError, TooManyLinksError or NoLinkSpaceError.
+    NotShareableError, TooManyLinksError, NoLinkSpaceError, or NotForOutsideError.
     """
     lasts = PERIODS[period]
     shown = [] if session.mode == ChatSession.Mode.TEMPORARY else snapshot(session)
@@ -74,6 +89,10 @@ def share(
     if SharedLink.objects.visible_to(user).count() >= MAX_LINKS:
         raise TooManyLinksError
     space = space_of(user, scope, space_id)
+    of_members = space_of_members(session)
+    goes_out = of_members is not None and (space is None or space.pk != of_members.pk)
+    if goes_out and not (of_members and of_members.links_for_everybody):
+        raise NotForOutsideError
     token, now = secrets.token_urlsafe(TOKEN_BYTES), timezone.now()
     with transaction.atomic():
         link = SharedLink.objects.create(
@@ -88,7 +107,21 @@ def share(
         )
         details: dict[str, Any] = {"session": str(session.pk), "link": link.pk, "period": period, "scope": scope}
         record(AuditKind.SHARED, actor=user, space=space, **details)
+        if goes_out and of_members is not None:
+            params = {"who": str(user), "title": session.name, "name": of_members.name}
+            for member in User.objects.filter(space_roles__space=of_members).exclude(pk=user.pk):
+                notices.tell(member, Reason("links.published", params))
     return link, token
+
+
+def space_of_members(session: ChatSession) -> Space | None:
+    """Return the space whose members' words are in `session`, shared or private again; None for one person's words.
+
+    An unsaved space, which allows nothing, is returned for one that the conversation is in no more.
+    """
+    if not session.is_shared and not written_by_members(session).exists():
+        return None
+    return session.space or Space()
 
 
 def space_of(user: User, scope: str, space_id: int | None) -> Space | None:

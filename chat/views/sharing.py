@@ -45,7 +45,7 @@ def share(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
         try:
             _link, token = sharing.share(request.user, session, period, *chosen_scope(request.POST.get("scope", "")))
             address = request.build_absolute_uri(reverse("shared", args=[token]))
-        except (sharing.NotShareableError, sharing.TooManyLinksError, sharing.NoLinkSpaceError) as refused:
+        except sharing.REFUSALS as refused:
             refusal = refused.sentence
     links = session.shared_links.select_related("space").defer("snapshot")
     context = {

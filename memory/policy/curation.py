@@ -102,4 +102,10 @@ def looks_at(user: User) -> QuerySet[AuditEvent]:
     mine = Q(person=user.pk) | Q(space__in=owned)
     # Exports by a person are those of a member.
     by_command = Q(kind=AuditKind.EXPORTED, actor=None, details__has_key="command")
-    return AuditEvent.objects.filter(mine, Q(kind__in=LOOKS) | by_command).exclude(actor=user.pk).order_by("-at", "-pk")
+    # An admin who was shown the link could have read all of it.
+    by_link = Q(kind=AuditKind.RESET_LINK_USED)
+    return (
+        AuditEvent.objects.filter(mine, Q(kind__in=LOOKS) | by_command | by_link)
+        .exclude(actor=user.pk)
+        .order_by("-at", "-pk")
+    )

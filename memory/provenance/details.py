@@ -9,6 +9,7 @@ from chat.context import per_message
 from chat.extensions import ContextItem, Detail
 from chat.models import ChatSession, Message
 from memory.library.search import page_address
+from memory.policy import former
 from memory.policy.access import possible_spaces_of
 from memory.policy.addresses import documents_at, located
 from memory.prompt.added_documents import document_id
@@ -31,9 +32,13 @@ def details(session: ChatSession, message: Message) -> list[Detail]:
     """Return the documents in the system prompt of `session`, and the passages recalled for `message`."""
     parts = list(by_document(session.context.get(NAME, [])))
     parts += [(item, shown(item)) for item in per_message.items_of(message.meta, NAME)]
+    lost = former.lost_addresses(session, {item["path"] for item, _ in parts})
+    count = sum(1 for item, _ in parts if item["path"] in lost)
+    parts = [(item, text) for item, text in parts if item["path"] not in lost]
     found = documents_at(possible_spaces_of(session), {item["path"] for item, _ in parts})
     ids = {address: documents[0].pk for address, documents in found.items()}
-    return [Detail(title_of(item), text, address_of(item, ids)) for item, text in parts]
+    found_details = [Detail(title_of(item), text, address_of(item, ids)) for item, text in parts]
+    return [*found_details, Detail(former.left_out(count))] if count else found_details
 
 
 def title_of(item: ContextItem) -> str:

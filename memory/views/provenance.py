@@ -1,5 +1,6 @@
 """Serve what of memory went into an answer, and take what the person says about it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -11,11 +12,12 @@ from django.views.decorators.http import require_GET, require_POST
 from chat.models import Message
 from chat.turns.answer_lines import finished_answer
 from memory.models import LineFeedback, MemoryRevision
+from memory.policy import former
 from memory.policy.access import may_forget
 from memory.prompt.items import NAME
 from memory.provenance import feedback
 from memory.provenance.shown import ShownMemory, readable, shown_memories
-from memory.provenance.used import saved_in, used_in
+from memory.provenance.used import UsedMemory, saved_in, used_in
 from memory.tools import decisions
 from oneclaw.people.requests import SignedInRequest
 
@@ -31,8 +33,10 @@ def memories(request: SignedInRequest, message_id: int) -> HttpResponse:
     """Show what of memory went into an answer, and what was saved with it: a fragment to htmx, else a page."""
     message = own_message(request, message_id)
     ended = finished_answer(message, NAME)
-    used = used_in(ended)[:SHOWN_MAX_MEMORIES] if ended else []
+    used, left_out = readable_memories(message, used_in(ended) if ended else [])
+    used = used[:SHOWN_MAX_MEMORIES]
     context = {
+        "left_out": former.left_out(left_out) if left_out else "",
         "message": message,
         "memories": [row_of(request, each) for each in shown_memories(used, message.session, request.user)],
         "saved": saved_rows(request, saved_in(ended) if ended else []),
@@ -50,7 +54,8 @@ def say(request: SignedInRequest, message_id: int, memory_id: str) -> HttpRespon
     if kind and kind not in KINDS:
         return HttpResponseBadRequest()
     ended = finished_answer(message, NAME)
-    used = [each for each in (used_in(ended) if ended else []) if each.id == memory_id]
+    kept, _left_out = readable_memories(message, used_in(ended) if ended else [])
+    used = [each for each in kept if each.id == memory_id]
     if not used:
         raise Http404
     (shown,) = shown_memories(used[:1], message.session, request.user)
@@ -64,6 +69,13 @@ def say(request: SignedInRequest, message_id: int, memory_id: str) -> HttpRespon
         return render(request, "memory/_memory.html", context)
     messages.success(request, _("Noted."))
     return redirect("message_memories", message.pk)
+
+
+def readable_memories(message: Message, used: Sequence[UsedMemory]) -> tuple[list[UsedMemory], int]:
+    """Return those of `used` that the owner of the conversation may read now, and how many others there are."""
+    lost = former.lost_addresses(message.session, {each.path for each in used})
+    kept = [each for each in used if each.path not in lost]
+    return kept, len(used) - len(kept)
 
 
 def own_message(request: SignedInRequest, message_id: int) -> Message:

@@ -12,7 +12,7 @@ from django.db.models import Q
 from oneclaw import invariants
 from oneclaw.leaving import imports
 from oneclaw.leaving.references import Way, declare, names_left
-from oneclaw.models import AccountImport, Invitation, SignInAttempt, Space, User
+from oneclaw.models import AccountImport, Invitation, SignInAttempt, Space, SpaceInvitation, User
 from oneclaw.people.sign_in.attempts import hashed
 
 declare(
@@ -24,6 +24,7 @@ declare(
         "oneclaw.BudgetWarning.user": Way.DELETED,
         "oneclaw.Invitation.invited_by": Way.ANONYMISED,
         "oneclaw.Invitation.accepted_by": Way.ANONYMISED,
+        "oneclaw.SpaceInvitation.invited_by": Way.ANONYMISED,
         "oneclaw.ApiKey.user": Way.DELETED,
         "oneclaw.Space.owner": Way.HANDED_OVER,
         "oneclaw.SpaceMember.user": Way.DELETED,
@@ -63,6 +64,7 @@ def remove(person: User) -> None:
     for job_id in AccountImport.objects.filter(owner=person).values_list("pk", flat=True):
         imports.path_of(job_id).unlink(missing_ok=True)
     Space.objects.filter(owner=person, kind__in=Space.PRIVATE).delete()
+    SpaceInvitation.objects.filter(email=person.email.lower()).delete()
     Invitation.objects.filter(Q(accepted_by=person) | Q(email__iexact=person.email)).delete()
     SignInAttempt.objects.filter(account=hashed(person.email)).delete()
     about = Q(content_type=ContentType.objects.get_for_model(User), object_id=str(person.pk))

@@ -12,5 +12,13 @@ from oneclaw.models.leaving import AccountImport, LegalHold, Offboarding, Retent
 from oneclaw.models.model_servers import ModelRule, ModelServer
 from oneclaw.models.people import User, UserManager, validate_timezone
 from oneclaw.models.settings import RuntimeSetting
-from oneclaw.models.spaces import Space, SpaceGroup, SpaceMember, SpaceQuerySet, SpaceRole, make_own_space
+from oneclaw.models.spaces import (
+    Space,
+    SpaceGroup,
+    SpaceInvitation,
+    SpaceMember,
+    SpaceQuerySet,
+    SpaceRole,
+    make_own_space,
+)
 from oneclaw.models.spend import Spend, SpendQuerySet

@@ -20,6 +20,7 @@ class AuditKind(models.TextChoices):
     SIGNED_OUT = "sign_out", _("Signed out")
     PASSWORD_CHANGED = "password.changed", _("Password changed")
     RESET_LINK_MADE = "password.link", _("Link for a new password made")
+    RESET_LINK_USED = "password.link_used", _("Link for a new password used")
     SECOND_FACTOR_ADDED = "mfa.added", _("Second factor added")
     SECOND_FACTOR_REMOVED = "mfa.removed", _("Second factor removed")
     INVITED = "invitation.made", _("Invitation made")

@@ -84,6 +84,13 @@ class User(AbstractUser):
     directory_id = models.CharField(max_length=255, null=True, blank=True, unique=True)
     # When they last opened a page, sent a message or used a key, to some minutes (`people/seen.py`).
     last_seen_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # What they are told on the next page until they have read it: reasons as JSON (`people/notices.py`).
+    notices = models.JSONField(default=list, db_default=[], blank=True, editable=False)
+    # The admin who was shown the one-time link that is open for them; None: nobody was shown one.
+    link_shown_to = models.BigIntegerField(null=True, blank=True, editable=False)
+    # Whether a password that an admin may have chosen waits for the yes of an owner. The account is not active
+    # meanwhile.
+    awaits_owner = models.BooleanField(default=False, db_default=False, editable=False)
     # The fingerprint of the announcement that they have dismissed (`runtime_settings`).
     dismissed_announcement = models.CharField(max_length=16, blank=True, default="", db_default="", editable=False)
 

@@ -80,6 +80,8 @@ class Space(models.Model):
     owner = models.ForeignKey(User, on_delete=pass_on, related_name="owned_spaces", db_index=False)
     # Whether a proposal needs the yes of a second person; otherwise editors write its memory directly.
     needs_second_person = models.BooleanField(default=True, db_default=True)
+    # Whether who began a shared conversation may share it by a link with people outside of the space.
+    links_for_everybody = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField(auto_now_add=True)
     # An archived space can be read and searched, and nothing in it changes.
     archived_at = models.DateTimeField(null=True, blank=True)
@@ -123,6 +125,37 @@ class SpaceMember(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} in {self.space}: {self.role}"
+
+
+class SpaceInvitationQuerySet(models.QuerySet["SpaceInvitation"]):
+    def visible_to(self, user: User) -> "SpaceInvitationQuerySet":
+        """Return the invitations that `user` may accept: of their account, whose address they were made for.
+
+        An account that was made later has no part in them: its address may not be proven.
+        """
+        return self.filter(email=user.email.lower(), created_at__gte=user.date_joined, space__archived_at=None)
+
+
+class SpaceInvitation(models.Model):
+    """A role in a space that waits until the person with the address accepts it.
+
+    It is made for every address, whether or not it has an account, so that no answer tells who has one.
+    """
+
+    space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="invitations", db_index=False)
+    # In lower case.
+    email = models.EmailField(db_index=True)
+    role = models.CharField(max_length=10, choices=SpaceMember.Role)
+    invited_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    objects: ClassVar[models.Manager["SpaceInvitation"]] = SpaceInvitationQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["space", "email"], name="invited_once_per_space")]
+
+    def __str__(self) -> str:
+        return f"invitation {self.pk} to space {self.space_id}"
 
 
 class SpaceGroup(models.Model):

@@ -9,6 +9,8 @@ from django.utils.translation import gettext as _
 
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, User
+from oneclaw.people import keys, notices
+from oneclaw.reasons import Reason
 
 # Browsers by a word of their user agent, the more specific word first.
 BROWSERS = [("Edg", "Edge"), ("OPR", "Opera"), ("Firefox", "Firefox"), ("Chrome", "Chrome"), ("Safari", "Safari")]
@@ -48,11 +50,14 @@ def end_sign_in(user: User, device_id: int) -> None:
 
 @transaction.atomic
 def end_all(actor: User, person: User) -> int:
-    """End every sign-in of `person`, whose sockets close at once, for the admin `actor`; return how many there were."""
+    """End every sign-in of `person`, whose sockets close at once, and their API keys, for the admin `actor`; return how
+    many sign-ins there were."""
     sign_ins = list(UserSession.objects.filter(user=person))
     for sign_in in sign_ins:
         sign_in.end()
     record(AuditKind.SIGNED_OUT, actor=actor, person=person, devices=len(sign_ins))
+    if keys.end_all(person, actor):
+        notices.tell(person, Reason("people.keys_ended"))
     return len(sign_ins)
 
 

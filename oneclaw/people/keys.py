@@ -89,6 +89,15 @@ def revoke(user: User, key_id: int) -> None:
         record(AuditKind.KEY_REVOKED, actor=user, key=key_id)
 
 
+@transaction.atomic
+def end_all(person: User, actor: User | None = None) -> int:
+    """Delete all keys of `person`, for good, and return how many there were; `actor` is another one who does it."""
+    count = ApiKey.objects.visible_to(person).delete()[0]
+    if count:
+        record(AuditKind.KEY_REVOKED, actor=actor or person, person=person, keys=count)
+    return count
+
+
 def hashed(token: str) -> str:
     """Return the SHA-256 of `token` in hexadecimal. A token has 256 random bits, so a fast hash is enough."""
     return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, Offboarding, User
+from oneclaw.people import keys
 from oneclaw.text import UserFacingError
 
 Role = User.Role
@@ -57,6 +58,12 @@ class LeavingError(UserFacingError):
     wording = _("This account is being removed already.")
 
 
+class AwaitsOwnerError(UserFacingError):
+    """The account has a password that an admin may have chosen."""
+
+    wording = _("The new password of this account waits for the yes of an owner.")
+
+
 class RoleBackend(BaseBackend):
     """Gives people the permissions of their roles. It signs no person in."""
 
@@ -83,6 +90,21 @@ def may_give_link(actor: User, person: User) -> bool:
     server, by `manage.py adduser --new-link`.
     """
     return actor.has_perm(MANAGE_PEOPLE) and person.is_active and not has_role(person)
+
+
+@transaction.atomic
+def confirm_password(actor: User, person: User) -> None:
+    """Open the account of `person`, whose password came by a link that an admin was shown. Raise MayNotError.
+
+    The caller has asked `actor`, an owner, for their second factor.
+    """
+    if not actor.has_perm(GRANT_ROLES) or actor.pk == person.pk:
+        raise MayNotError
+    person = User.objects.select_for_update(no_key=True).get(pk=person.pk)
+    if person.awaits_owner and not is_leaving(person):
+        person.is_active, person.awaits_owner = True, False
+        person.save(update_fields=["is_active", "awaits_owner"])
+        record(AuditKind.PERSON_ENABLED, actor=actor, person=person, by="confirmed password")
 
 
 def has_role(person: User) -> bool:
@@ -135,6 +157,11 @@ def set_active(actor: User, person: User, active: bool) -> None:
         raise OnlyOwnerError
     if active and is_leaving(User.objects.select_for_update(no_key=True).get(pk=person.pk)):
         raise LeavingError
+    if active and person.awaits_owner:
+        raise AwaitsOwnerError
     person.is_active, person.awaits_approval = active, False
     person.save(update_fields=["is_active", "awaits_approval"])
+    if not active:
+        # For good: enabling the account gives no key back.
+        keys.end_all(person, actor)
     record(AuditKind.PERSON_ENABLED if active else AuditKind.PERSON_DISABLED, actor=actor, person=person)

@@ -47,6 +47,11 @@ urlpatterns = [
         login_not_required(TemplateView.as_view(template_name="account/waiting.html")),
         name="account_waiting",
     ),
+    path(
+        "accounts/new-password/",
+        login_not_required(TemplateView.as_view(template_name="account/awaits_owner.html")),
+        name="account_awaits_owner",
+    ),
     path("accounts/password/reset/", with_mail(account.password_reset, ask_an_admin), name="account_reset_password"),
     path("accounts/password/reset/done/", with_mail(account.password_reset_done), name="account_reset_password_done"),
     re_path(
@@ -81,6 +86,7 @@ urlpatterns = [
     path("invited/<str:token>/", views.invited, name="invited"),
     path("first/<str:token>/", views.first_account, name="first_account"),
     path("confirmed/<str:suspended_id>/", suspended.resume, name="resume_change"),
+    path("settings/notices/dismiss", views.dismiss_notices, name="dismiss_notices"),
     path("settings/devices/<int:device_id>/end", views.end_device, name="end_device"),
     path("settings/usage/", usage.usage, name="usage"),
     path("settings/keys", views.make_key, name="make_key"),

@@ -20,10 +20,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from oneclaw import runtime_settings
 from oneclaw.config import release
 from oneclaw.models import User
-from oneclaw.people import devices, invitations, keys
+from oneclaw.people import devices, invitations, keys, notices, passwords
 from oneclaw.people.forms import FirstAccountForm, InvitedForm, KeyForm, SettingsForm, WelcomeForm
 from oneclaw.people.requests import SignedInRequest
-from oneclaw.people.sign_in import inviting, providers
+from oneclaw.people.sign_in import inviting, providers, suspended
+from oneclaw.people.sign_in.fresh import fresh_sign_in_required
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
@@ -49,7 +50,9 @@ def welcome(request: HttpRequest, uid: str, token: str) -> HttpResponse:
             return render(request, "people/link_ended.html", status=410)
         form = WelcomeForm(request.POST or None, user=user, initial={"name": user.first_name})
         if request.method == "POST" and form.is_valid():
+            is_first = user.last_seen is None and not user.has_usable_password()
             person = form.save()
+            passwords.link_used(person, is_first=is_first)
             # Whoever has a second factor is still asked for it: a link stands for a forgotten password only.
             return perform_login(request, person, email_verification="none", redirect_url=reverse("chat"))
     return render(request, "people/welcome.html", {"form": form, "email": user.email})
@@ -142,12 +145,23 @@ def end_device(request: SignedInRequest, device_id: int) -> HttpResponse:
     return redirect("settings")
 
 
+@require_POST
+def dismiss_notices(request: SignedInRequest) -> HttpResponse:
+    """Remove the notices that the person has read."""
+    notices.dismiss(request.user)
+    return redirect(suspended.page_of_form(request))
+
+
 @never_cache
 @require_http_methods(["GET", "POST"])
 def make_key(request: SignedInRequest) -> HttpResponse:
     """Make an API key and show its token once. A GET, as after “back” in the browser, redirects to the settings."""
-    if request.method == "GET":
-        return redirect("settings")
+    return redirect("settings") if request.method == "GET" else key_made(request)
+
+
+@fresh_sign_in_required
+def key_made(request: SignedInRequest) -> HttpResponse:
+    """Make the key that the form describes; a key goes on when the sign-in has ended, so that it needs a fresh one."""
     key_form, token = KeyForm(request.POST), ""
     if key_form.is_valid():
         try:

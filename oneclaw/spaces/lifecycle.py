@@ -37,6 +37,7 @@ class SpaceDraft:
     colour: int = 0
     kind: str = Space.Kind.PROJECT
     needs_second_person: bool = True
+    links_for_everybody: bool = False
 
 
 def may_make_spaces(user: User) -> bool:
@@ -50,6 +51,7 @@ def checked_draft(
     colour: object = 0,
     kind: object = Space.Kind.PROJECT,
     needs_second_person: bool = True,
+    links_for_everybody: bool = False,
 ) -> SpaceDraft:
     """Return the draft of a space from values of a form or a program. Raise InvalidTextError."""
     title = " ".join(validated_text(name, max_chars=NAME_MAX_CHARS, name=_("The name")).split())
@@ -60,7 +62,7 @@ def checked_draft(
         raise InvalidTextError("invalid", _("There is no such color."))
     if kind not in SHARED_KINDS:
         raise InvalidTextError("invalid", _("A space is a project or a team."))
-    return SpaceDraft(title, about, int(str(colour)), str(kind), needs_second_person)
+    return SpaceDraft(title, about, int(str(colour)), str(kind), needs_second_person, links_for_everybody)
 
 
 @transaction.atomic
@@ -73,6 +75,7 @@ def create(user: User, draft: SpaceDraft) -> Space:
         description=draft.description,
         colour=draft.colour,
         needs_second_person=draft.needs_second_person,
+        links_for_everybody=draft.links_for_everybody,
     )
     SpaceMember.objects.create(space=space, user=user, role=SpaceMember.Role.OWNER)
     return space
@@ -82,7 +85,9 @@ def update(space: Space, draft: SpaceDraft) -> None:
     """Change what the space says about itself."""
     space.name, space.description, space.colour = draft.name, draft.description, draft.colour
     space.kind, space.needs_second_person = draft.kind, draft.needs_second_person
-    space.save(update_fields=["name", "description", "colour", "kind", "needs_second_person"])
+    space.links_for_everybody = draft.links_for_everybody
+    fields = ["name", "description", "colour", "kind", "needs_second_person", "links_for_everybody"]
+    space.save(update_fields=fields)
 
 
 @transaction.atomic

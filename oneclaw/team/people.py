@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from allauth.mfa.utils import is_mfa_enabled
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.paginator import Paginator
@@ -13,10 +14,10 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from oneclaw.audit.record import record
-from oneclaw.models import ApiKey, AuditKind, User
-from oneclaw.people import devices, invitations, roles
+from oneclaw.models import ApiKey, User
+from oneclaw.people import devices, passwords, roles
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.people.sign_in import fresh
 from oneclaw.people.sign_in.fresh import fresh_sign_in_required
 from oneclaw.text import UNSTORABLE, UserFacingError
 
@@ -47,6 +48,7 @@ def person_page(request: SignedInRequest, person_id: int) -> HttpResponse:
         "keys": keys,
         "changeable": roles.may_change(request.user, person) and person.pk != request.user.pk,
         "roles": User.Role.choices if may_grant else [],
+        "may_confirm": may_grant and person.awaits_owner and person.pk != request.user.pk,
     }
     return render(request, "team/person.html", context)
 
@@ -98,7 +100,7 @@ def set_active(request: SignedInRequest, person_id: int) -> HttpResponse:
 @manages_people
 @fresh_sign_in_required
 def sign_out(request: SignedInRequest, person_id: int) -> HttpResponse:
-    """Sign a person out on all devices; their API keys stay valid."""
+    """Sign a person out on all devices, and end their API keys."""
     person = get_object_or_404(User, pk=person_id)
     if roles.may_change(request.user, person):
         count = devices.end_all(request.user, person)
@@ -129,10 +131,32 @@ def changed(request: SignedInRequest, person: User, change: Any) -> None:
 @manages_people
 @fresh_sign_in_required
 def give_link(request: SignedInRequest, person_id: int) -> HttpResponse:
-    """Show a one-time link with which the person chooses a new password; the old one stays until then."""
+    """Mail the person a one-time link with which they choose a new password, or show it without a mail server; the old
+    one stays until then."""
     person = get_object_or_404(User, pk=person_id, is_active=True)
     if not roles.may_give_link(request.user, person):
         messages.error(request, str(roles.MayNotError()))
         return redirect("team_people")
-    record(AuditKind.RESET_LINK_MADE, actor=request.user, person=person)
-    return shown(request, link=invitations.invitation_link(person), link_of=person)
+    try:
+        link = passwords.give_link(request.user, person)
+    except OSError:
+        messages.error(request, _("The mail server did not take the mail. Try again."))
+        return redirect("team_people")
+    if link:
+        return shown(request, link=link, link_of=person)
+    messages.success(request, _("Mailed to {person}.").format(person=person.email))
+    return redirect("team_people")
+
+
+@require_POST
+@permission_required(roles.GRANT_ROLES, raise_exception=True)
+def confirm_password(request: SignedInRequest, person_id: int) -> HttpResponse:
+    """Open an account whose password came by a link that an admin was shown; an owner says so with a second factor."""
+    if not is_mfa_enabled(request.user):
+        messages.error(request, _("Set up a second factor of your own first: this needs one."))
+        return redirect("team_person", person_id)
+    if not fresh.is_fresh_by_second_factor(request):
+        return fresh.to_second_factor(request)
+    person = get_object_or_404(User, pk=person_id)
+    changed(request, person, lambda: roles.confirm_password(request.user, person))
+    return redirect("team_person", person.pk)

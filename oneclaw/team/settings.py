@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from oneclaw import runtime_settings
 from oneclaw.models import RuntimeSetting, User
+from oneclaw.people import notices
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.sign_in.fresh import fresh_sign_in_required
 from oneclaw.runtime_settings.declared import DECLARED, TEXT_MAX_CHARS
@@ -64,13 +65,13 @@ def banner(request: HttpRequest) -> dict[str, Any]:
     return {"banner": lambda: banner_of(request)}
 
 
-def banner_of(request: HttpRequest) -> dict[str, str]:
-    """Return the texts of maintenance and announcement for a signed-in person."""
+def banner_of(request: HttpRequest) -> dict[str, Any]:
+    """Return the texts of maintenance and announcement, and the notices for a signed-in person."""
     person = getattr(request, "user", None)
     if not isinstance(person, User):
         return {}
     text = runtime_settings.value("announcement")
     mark = runtime_settings.fingerprint(text) if text else ""
     is_dismissed = bool(mark) and person.dismissed_announcement == mark
-    shown = {"maintenance": runtime_settings.value("maintenance")}
+    shown = {"maintenance": runtime_settings.value("maintenance"), "notices": notices.sentences(person)}
     return shown if is_dismissed else {**shown, "announcement": text, "mark": mark}

@@ -26,6 +26,7 @@ urlpatterns = [
     path("people/<int:person_id>/role", people.change_role, name="change_role"),
     path("people/<int:person_id>/active", people.set_active, name="set_active"),
     path("people/<int:person_id>/link", people.give_link, name="give_link"),
+    path("people/<int:person_id>/confirm", people.confirm_password, name="confirm_password"),
     path("people/<int:person_id>/offboard", offboarding.offboard_person, name="offboard"),
     path("offboardings/<int:offboarding_id>", offboarding.offboarding, name="offboarding"),
     path("offboardings/<int:offboarding_id>.json", offboarding.receipt, name="offboarding_receipt"),

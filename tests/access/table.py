@@ -27,6 +27,7 @@ PAGES = """
     settings                        persons     persons
     usage                           persons     -
     make_key                        persons     persons
+    dismiss_notices                 -           persons
     revoke_key                      -           any-id
     end_device                      -           any-id
     send_archive                    persons     -
@@ -41,6 +42,7 @@ PAGES = """
     change_role                     -           staff
     set_active                      -           staff
     give_link                       -           staff
+    confirm_password                -           staff
     offboard                        staff       staff
     offboarding                     staff       -
     offboarding_receipt             staff       -
@@ -113,6 +115,10 @@ PAGES = """
     stop_sub_session                -           author
     commands                        persons     -
     news                            persons     -
+
+# Invitations to spaces: tests/oneclaw/people/test_space_invitations.py
+    answer_space_invitation         -           nobody
+    withdraw_space_invitation       -           nobody
 
 # Messages
     message_details                 members     -

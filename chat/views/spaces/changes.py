@@ -41,6 +41,7 @@ def edited(request: SignedInRequest, space: Space | None) -> HttpResponse:
                 form.get("colour", 0),
                 form.get("kind", Space.Kind.PROJECT),
                 form.get("needs_second_person") == "on",
+                form.get("links_for_everybody") == "on",
             )
         except InvalidTextError as error:
             refusal = error.sentence

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from chat.views.spaces.frame import own_role, owned_space, tab_page
 from oneclaw.models import Group, Space, SpaceMember, SpaceRole, User
+from oneclaw.people import space_invitations
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.spaces import lifecycle, members
 from oneclaw.text import StrOrPromise
@@ -60,6 +61,8 @@ def shown(request: SignedInRequest, space_id: int, refusal: str = "") -> HttpRes
         "refusal": refusal,
         "typed": request.POST.get("email", "") if refusal else "",
     }
+    if is_owner:
+        context["invitations"] = space.invitations.order_by("email")
     groups = list(groups_of(space, with_others=is_owner))
     context["groups"] = [group for group in groups if group.held_id]
     context["offered_groups"] = [group for group in groups if not group.held_id]
@@ -110,13 +113,13 @@ def rows_html(members: Iterable[SpaceMember], held: SpaceRole, user: User) -> Sa
 
 @require_POST
 def add_member(request: SignedInRequest, space_id: int) -> HttpResponse:
-    """Give a person a role by their email address, or a group (`group`)."""
+    """Invite a person by their email address, or give a group (`group`) a role."""
     space, role = owned_space(request.user, space_id), request.POST.get("role", "")
     if request.POST.get("group"):
         group = get_object_or_404(Group, pk=number(request.POST["group"]))
         return changed(request, space, lambda: members.add_group(space, group, role, by=request.user))
     email = request.POST.get("email", "")
-    return changed(request, space, lambda: members.add_by_email(space, email, role, by=request.user))
+    return changed(request, space, lambda: space_invitations.invite(space, email, role, by=request.user))
 
 
 @require_POST

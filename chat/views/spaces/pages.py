@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET
 from chat.library import sidebar, spaces
 from chat.models import ChatSession
 from chat.views.spaces.frame import own_role, tab_page
-from oneclaw.models import Space, SpaceRole, User
+from oneclaw.models import Space, SpaceInvitation, SpaceRole, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.spaces import lifecycle, viewers
 from oneclaw.web.filled_rows import RowTemplate
@@ -37,6 +37,9 @@ def space_list(request: SignedInRequest) -> HttpResponse:
     context = {
         "present": [row for row in rows if row.space.archived_at is None],
         "archived": [row for row in rows if row.space.archived_at is not None],
+        "invitations": SpaceInvitation.objects.visible_to(request.user)
+        .select_related("space", "invited_by")
+        .order_by("pk"),
         "may_make": lifecycle.may_make_spaces(request.user),
     }
     return render(request, "chat/spaces/list.html", context)

@@ -34,6 +34,7 @@ def looks_page(request: SignedInRequest) -> HttpResponse:
             "document": documents.get(look.details.get("document", 0)),
             "receipt": receipts.get(look.details.get("forgetting", 0)),
             "reason": look.details.get("reason", ""),
+            "by_link": look.kind == AuditKind.RESET_LINK_USED,
             "is_change": look.kind == AuditKind.MEMORY_CURATED,
             "version": look.details.get("version"),
         }

@@ -47,7 +47,10 @@ class Command(BaseCommand):
         elif role:
             raise CommandError("--new-link changes no role; owners do that on the page People.")
         else:
+            # Of an account that waits for an owner, the shell of the server decides.
+            user.is_active, user.awaits_owner = user.is_active or user.awaits_owner, False
+            user.link_shown_to = None
             user.set_unusable_password()
-            user.save(update_fields=["password"])
+            user.save(update_fields=["password", "link_shown_to", "is_active", "awaits_owner"])
             record(AuditKind.RESET_LINK_MADE, person=user, command="adduser --new-link")
         self.stdout.write(invitation_link(user))

@@ -36,6 +36,8 @@ class AccountAdapter(DefaultAccountAdapter):
         """Say that the account waits for approval, or that it is deactivated."""
         if isinstance(user, User) and user.awaits_approval:
             return redirect("account_waiting")
+        if isinstance(user, User) and user.awaits_owner:
+            return redirect("account_awaits_owner")
         return super().respond_user_inactive(request, user)
 
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:

@@ -14,6 +14,7 @@ from django.contrib import messages
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
@@ -24,6 +25,8 @@ from oneclaw.people.sign_in import providers, reauthentication, suspended
 View = Callable[..., HttpResponse]
 # How allauth calls a sign-in by a provider. It says nothing of when the provider has asked the person.
 BY_PROVIDER = "socialaccount"
+# How allauth calls a code or a passkey.
+BY_SECOND_FACTOR = "mfa"
 
 
 def fresh_sign_in_required(view: View) -> View:
@@ -63,6 +66,18 @@ def is_fresh(request: HttpRequest) -> bool:
     records = get_authentication_records(request, request.user)
     times = [record["at"] for record in records if record["method"] != BY_PROVIDER]
     return any(map(is_recent, [*times, reauthentication.remembered(request).get("at") or 0.0]))
+
+
+def is_fresh_by_second_factor(request: HttpRequest) -> bool:
+    """Return whether the person has used their second factor in this session a short time ago."""
+    records = get_authentication_records(request, request.user)
+    return any(record["method"] == BY_SECOND_FACTOR and is_recent(record["at"]) for record in records)
+
+
+def to_second_factor(request: HttpRequest) -> HttpResponse:
+    """Lead to where the person uses their second factor; `request` then goes on."""
+    next_url = suspended.suspend(request)
+    return HttpResponseRedirect(f"{reverse('mfa_reauthenticate')}?{urlencode({REDIRECT_FIELD_NAME: next_url})}")
 
 
 def is_recent(at: float) -> bool:

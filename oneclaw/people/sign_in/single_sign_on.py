@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, User
 from oneclaw.people.addresses import EMAIL_MAX_CHARS
-from oneclaw.people.sign_in import claims, inviting, providers, reauthentication, sign_up
+from oneclaw.people.sign_in import claims, inviting, linking, providers, reauthentication, sign_up
 from oneclaw.people.sign_in.saml import sessions
 
 # Why somebody was not let in, as a code.
@@ -26,6 +26,10 @@ REASONS = {
     "unverified": _(
         "There is an account with this email address already, and the sign-in of your organisation has not confirmed "
         "that the address is yours. Sign in with your password, then connect both in the settings."
+    ),
+    "ask-first": _(
+        "There is an account with this email address already, which you open in another way. Sign in once as before, "
+        "with your password or passkey: this sign-in of your organisation is then connected to the account."
     ),
     "closed": _("There is no account for you yet. Ask your administrator for an invitation."),
     # What else an answer of SAML may lack.
@@ -59,7 +63,13 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
             refuse(request, "replayed")
         if reauthentication.is_going_on(sociallogin):
             raise ImmediateHttpResponse(confirmed(request, sociallogin))
-        if sociallogin.is_existing or sociallogin.state.get("process") == "connect":
+        if sociallogin.state.get("process") == "connect":
+            return
+        if sociallogin.is_existing:
+            if not sociallogin.account.pk and linking.must_ask(sociallogin.user):
+                # A new subject with the address of an account: whoever gives out addresses there would get the account.
+                linking.remember(request, sociallogin)
+                refuse(request, "ask-first")
             return
         address = next(iter(sociallogin.email_addresses), None)
         if address is None or len(address.email) > EMAIL_MAX_CHARS:
@@ -126,6 +136,8 @@ def signed_in(sender: object, request: HttpRequest, user: User, **kwargs: Any) -
     """Apply what the provider says, at every sign-in through it."""
     if (sociallogin := kwargs.get("sociallogin")) is not None:
         apply_claims(user, request, sociallogin)
+    else:
+        linking.link(request, user)
 
 
 def apply_claims(user: Any, request: HttpRequest, sociallogin: Any) -> None:

@@ -7,7 +7,9 @@ import pytest
 from chat.conversations import transcript
 from chat.conversations.model_choice import Choice, NoSuchSpaceError
 from oneclaw.audit import holds
-from oneclaw.models import Space
+from oneclaw.models import Space, SpaceInvitation
+from oneclaw.people import space_invitations
+from oneclaw.spaces import members
 from tests.programs import refusal
 
 
@@ -18,11 +20,14 @@ def team(adas):
 
 def test_a_space_is_filled_handed_over_left_and_deleted(adas, strangers, ada, stranger, team):
     added = adas.post(f"/spaces/{team}/members", email=stranger.email, role="reader").json()
-    member = added["members"][0]["id"]
+    assert (added["members"], added["invited"]) == ([], [stranger.email])
+    assert refusal(strangers.get(f"/spaces/{team}")) == (404, "not_found")
+    space_invitations.accept(stranger, SpaceInvitation.objects.get().pk)
+    member = Space.objects.get(pk=team).members.get(user=stranger).pk
     assert strangers.get(f"/spaces/{team}").json()["role"] == "reader"
     assert refusal(adas.post(f"/spaces/{team}/leave")) == (409, "conflict")
     assert refusal(adas.post(f"/spaces/{team}/members", email=stranger.email)) == (409, "conflict")
-    assert refusal(adas.post(f"/spaces/{team}/members", email="new@example.org")) == (422, "invalid")
+    assert refusal(adas.post(f"/spaces/{team}/members", email="new")) == (422, "invalid")
     assert adas.patch(f"/spaces/{team}/members/{member}", role="editor").json()["role"] == "editor"
     adas.post(f"/spaces/{team}/members/{member}/hand-over")
     assert adas.post(f"/spaces/{team}/leave").status_code == 204
@@ -41,7 +46,7 @@ def test_a_space_under_a_legal_hold_is_not_deleted(adas, team):
 
 
 def test_a_space_is_changed_by_its_owners_only(adas, strangers, stranger, team):
-    adas.post(f"/spaces/{team}/members", email=stranger.email, role="editor")
+    members.add_by_email(Space.objects.get(pk=team), stranger.email, "editor")
     changed = adas.patch(f"/spaces/{team}", name="Bridge", archived=True).json()
     assert (changed["name"], changed["kind"], changed["archived"]) == ("Bridge", "team", True)
     assert [each["id"] for each in adas.get("/spaces", archived=True).json()] == [team]

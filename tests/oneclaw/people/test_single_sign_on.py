@@ -10,9 +10,11 @@ from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_tot
 from django.test import Client
 
 from oneclaw.models import Group, GroupMember, Space, User
+from oneclaw.people import roles
 from oneclaw.people.sign_in import inviting
 from tests.oidc_provider import OidcProvider
 
+PASSWORD = "correct horse battery"
 GRACE = {"sub": "g1", "email": "grace@example.org", "email_verified": True, "name": "Grace Hopper"}
 
 
@@ -168,7 +170,50 @@ def test_an_unverified_address_of_an_account_takes_nothing_over(ada, provider):
     assert ada.has_usable_password()
 
 
-def test_a_verified_address_leads_to_the_account_that_has_it(ada, provider):
+def test_a_new_subject_with_the_address_of_an_account_asks_that_account_first(ada, provider):
+    provider.person(sub="a", email="ada@example.org", email_verified="true")
+    for role in (User.Role.MEMBER, User.Role.OWNER):
+        roles.set_role(ada, role)
+        ada.save()
+        client, response = sign_in()
+        assert (response.status_code, who(client)) == (403, None)
+        assert "Sign in once as before" in response.content.decode()
+        assert not ada.socialaccount_set.exists()
+    # Another account of the same browser connects nothing.
+    grace = User.objects.create_user("grace2@example.org", PASSWORD)
+    other, _ = sign_in()
+    other.post("/accounts/login/", {"login": grace.email, "password": PASSWORD})
+    assert who(other) == str(grace.pk)
+    assert not grace.socialaccount_set.exists()
+    client.post("/accounts/login/", {"login": ada.email, "password": PASSWORD})
+    assert who(client) == str(ada.pk)
+    assert ada.socialaccount_set.count() == 1
+    assert "is connected to your account now" in client.get("/settings/").content.decode()
+    again, _ = sign_in()
+    assert who(again) == str(ada.pk)
+
+
+def test_an_account_that_another_subject_opens_is_not_opened_by_a_second_one(db, provider):
+    client, _ = sign_in()
+    person = User.objects.get(pk=who(client))
+    assert not person.has_usable_password()
+    provider.person(sub="impostor", email="grace@example.org", email_verified=True)
+    client, response = sign_in()
+    assert (response.status_code, who(client), person.socialaccount_set.count()) == (403, None, 1)
+
+
+def test_an_account_with_a_role_is_not_opened_even_when_it_has_no_other_way(ada, provider):
+    ada.set_unusable_password()
+    roles.set_role(ada, User.Role.OWNER)
+    ada.save()
+    provider.person(sub="a", email="ada@example.org", email_verified=True)
+    client, response = sign_in()
+    assert (response.status_code, who(client)) == (403, None)
+
+
+def test_a_verified_address_leads_to_the_account_that_has_it_and_no_way_in_yet(ada, provider):
+    ada.set_unusable_password()
+    ada.save()
     EmailAddress.objects.create(user=ada, email=ada.email, primary=True, verified=True)
     provider.person(sub="a", email="ada@example.org", email_verified="true")
     client, _ = sign_in()

@@ -1,0 +1,120 @@
+"""Who was removed from a space keeps its memory nowhere: not on a page, not in the API, not towards the model."""
+
+import json
+
+import pytest
+from django.test import Client
+
+from chat.context.lost import LOST_KEY
+from chat.context.prompt import build_request
+from chat.models import Message
+from memory.documents import write
+from memory.documents.write import Append, Author, Source
+from memory.policy.former import addresses_in
+from oneclaw.models import Space, SpaceMember
+from oneclaw.spaces import lifecycle, members
+from tests.conversations import send, settle
+from tests.programs import Program
+
+CURATED, RECALLED, FOUND = "zqcurated lives in the vault", "zqrecalled camomile tea at nine", "zqfound in the cellar"
+WORDS = ("zqcurated", "zqrecalled", "zqfound")
+
+
+@pytest.fixture
+def team(ada, stranger) -> Space:
+    space = lifecycle.create(ada, lifecycle.checked_draft("Engine room", kind="team"))
+    members.add_by_email(space, stranger.email, "editor")
+    for path, line in (("MEMORY.md", CURATED), ("notes/tea.md", RECALLED)):
+        write.apply(space, path, Append(f"- {line}"), Author(Source.PAGE, ada))
+    return space
+
+
+@pytest.fixture
+def answer(stranger, team) -> Message:
+    """An answer in a private conversation of the stranger in the space, with its recalled lines and a search."""
+    accepted = send(stranger, "When is the camomile tea?")
+    session = accepted.message.session
+    session.space = team
+    session.save(update_fields=["space"])
+    build_request(accepted.turn)
+    answer = settle(accepted, "At nine.")
+    message = Message.objects.get(pk=accepted.message.pk)
+    item = {"kind": "recalled", "path": f"spaces/{team.pk}/notes/tea.md", "revision": 1, "lines": [1, 1]}
+    own = {"kind": "recalled", "path": "notes/own.md", "revision": 1, "lines": [1, 1], "text": "zqown stays"}
+    message.meta = message.meta | {"context": {"memory": [item | {"text": f"- {RECALLED}"}, own]}}
+    message.save(update_fields=["meta"])
+    result = {"results": [{"path": f"spaces/{team.pk}/cellar.md", "start_line": 1, "end_line": 1, "snippet": FOUND}]}
+    call = {"type": "tool_use", "id": "call_1", "name": "memory_search", "input": {"query": "tea"}}
+    answer_row = Message.objects.get(session=session, role="assistant")
+    Message.objects.filter(pk=answer_row.pk).update(content=[call])
+    second = send(stranger, "And then?", session.pk)
+    Message.objects.filter(session=session, role="tool").delete()
+    settle(second, "Later.")
+    Message.objects.create(
+        session=session,
+        seq=900,
+        role="tool",
+        status="complete",
+        parent=answer_row,
+        content=[{"type": "tool_result", "tool_use_id": "call_1", "content": json.dumps(result)}],
+    )
+    del answer
+    return answer_row
+
+
+def pages_of(answer: Message, person) -> dict[str, str]:
+    client = Client()
+    client.force_login(person)
+    session = answer.session_id
+    question = answer.parent_id
+    shown = {}
+    for path in (
+        f"/c/{session}/context",
+        f"/c/{session}/context.json",
+        f"/messages/{answer.pk}/context",
+        f"/messages/{answer.pk}/context.json",
+        f"/messages/{answer.pk}/details",
+        f"/messages/{question}/details",
+        f"/messages/{answer.pk}/memories",
+        f"/c/{session}",
+    ):
+        shown[path] = client.get(path).content.decode()
+    shown["api"] = json.dumps(Program(person).get(f"/sessions/{session}/context").json())
+    return shown
+
+
+def test_what_came_from_a_space_is_shown_to_its_members_only(stranger, team, answer):
+    before = pages_of(answer, stranger)
+    seen = {word for page in before.values() for word in WORDS if word in page}
+    assert seen >= {"zqcurated", "zqrecalled"}
+    SpaceMember.objects.filter(space=team, user=stranger).delete()
+    after = pages_of(answer, stranger)
+    assert [(path, word) for path, page in after.items() for word in WORDS if word in page] == []
+    assert "Left out: 1 passages" in after[f"/c/{answer.session_id}/context"]
+    assert "zqown" in after[f"/c/{answer.session_id}/context"]
+    assert "of a memory that you cannot read any more" in after[f"/messages/{answer.parent_id}/details"]
+    # Who is a member again finds it again: the rows have kept it.
+    members.add_by_email(team, stranger.email, "reader")
+    again = pages_of(answer, stranger)
+    assert "zqrecalled" in again[f"/c/{answer.session_id}/context"]
+
+
+def test_the_next_request_has_nothing_of_it_and_no_thinking_bound_to_it(stranger, team, answer):
+    third = send(stranger, "Go on.", answer.session_id)
+    SpaceMember.objects.filter(space=team, user=stranger).delete()
+    request = build_request(third.turn)
+    sent = json.dumps([request.system, request.messages, list(request.tools)])
+    assert [word for word in WORDS if word in sent] == []
+    assert "Left out: 1 passages" in sent
+    assert "zqown" in sent
+    question = Message.objects.get(pk=answer.parent_id)
+    assert question.meta[LOST_KEY]["items"] == 1
+    question.session.refresh_from_db()
+    assert question.session.thinking_after_seq > 0
+
+
+def test_results_name_what_they_are_of():
+    found = json.dumps({"results": [{"path": "spaces/7/a.md"}, {"path": "notes/b.md"}, {"document": 12}]})
+    assert addresses_in(found) == {"spaces/7/", "/d/12"}
+    conversation = "/c/0b6d1f4e-0000-4000-8000-000000000001"
+    assert addresses_in(json.dumps({"path": conversation})) == {conversation}
