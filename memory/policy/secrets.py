@@ -13,8 +13,8 @@ from memory.policy import personal_data
 from memory.policy.personal_data import personal_data_in
 
 # The name and the pattern of each kind of secret. Only the group `secret` is masked, or the whole match without one. In
-# these, Japanese and Chinese characters are no letters (re.A): words there have no spaces around them. Each takes time in
-# proportion to the text, whatever that is (tests/test_patterns.py): what repeats before something else is bounded.
+# these, Japanese and Chinese characters are no letters (re.A): words there have no spaces around them. Each takes time
+# in proportion to the text, whatever that is (tests/test_patterns.py): what repeats before something else is bounded.
 PATTERNS: list[tuple[str, re.Pattern[str]]] = [
     (
         gettext_noop("private key"),

@@ -21,8 +21,8 @@ OVERFLOW_CLAIM = "hasgroups"
 
 
 def group_names(claims: Mapping[str, Any], claim: str) -> list[str] | None:
-    """Return the names of the groups that `claim` of `claims` has; None when there are more than GROUPS_MAX_COUNT, or the
-    provider only says that there are too many to send.
+    """Return the names of the groups that `claim` of `claims` has; None when there are more than GROUPS_MAX_COUNT, or
+    the provider only says that there are too many to send.
 
     A claim that is missing means no groups: providers leave out an empty list. Pure.
     """
