@@ -1,4 +1,4 @@
-"""Every regular expression of the product takes time in proportion to its input, whatever somebody sends.
+"""The regular expressions that screen and search stored texts take time in proportion to these, whatever they hold.
 
 A megabyte may take MEGABYTE_SECONDS of processor time, and a further MATCH_SECONDS for each match. Inputs are made of
 each pattern itself: its characters, repeated parts and beginnings, alone and one after the other, many times.
@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from memory.policy.secrets import masked
+
 ROOT = Path(__file__).resolve().parent.parent
 MEGABYTE_SECONDS, MATCH_SECONDS = 0.05, 2e-6
 # The sizes at which an input is tried; a larger one only if the one before took longer than its share.
@@ -27,7 +29,9 @@ CLOCK_SECONDS = 0.002
 ONCE = {"match", "fullmatch"}
 METHODS = {*ONCE, "search", "finditer", "findall", "sub", "subn", "split"}
 # Patterns for texts of the product itself, or of a length that another rule limits: the most characters of the text.
-BOUNDED_CHARS: dict[str, int] = {}
+BOUNDED_CHARS = {"chat.library.excerpts.MARKS": 2_000}
+# The packages whose patterns read what people and models have written, without a limit of time.
+SCREENING = ("memory/policy", "memory/search", "memory/notes", "chat/library", "chat/conversations")
 REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 OF_CATEGORY = {
     codes.CATEGORY_DIGIT: "0",
@@ -49,8 +53,7 @@ class Used:
 
 
 def sources() -> list[Path]:
-    found = [file for app in ("oneclaw", "chat", "memory") for file in sorted((ROOT / app).rglob("*.py"))]
-    return [file for file in found if "migrations" not in file.parts and file.name != "asgi.py"]
+    return [file for folder in SCREENING for file in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def every_pattern() -> list[Used]:
@@ -78,7 +81,7 @@ def add(found: dict[tuple[str, int, bool], Used], used: Used) -> None:
 
 
 def patterns_in(value: object, depth: int = 4) -> Iterator[re.Pattern[str]]:
-    if isinstance(value, re.Pattern):
+    if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
         yield value
     elif depth and isinstance(value, dict):
         yield from patterns_in(list(value.values()), depth - 1)
@@ -108,7 +111,7 @@ def inputs(pattern: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     chars = list(dict.fromkeys([*"a \n0.-", *chars_in(tree)]))[:14]
     repeated = list(dict.fromkeys(repeated_in(tree)))[:8]
     begun = list(dict.fromkeys(example(tree[:length]) for length in range(1, len(tree) + 1)))[:12]
-    pairs = [first + second for first in chars[:9] for second in chars[:9] if first != second]
+    pairs = [first + second for first in chars[:8] for second in chars[:8] if first != second]
     yield from (("", unit) for unit in dict.fromkeys([*chars, *repeated, *begun, *pairs]) if unit)
     yield from ((beginning, unit) for beginning in begun[:8] for unit in [*repeated, *chars[:6]] if unit)
 
@@ -196,7 +199,7 @@ def slowest(used: Used) -> str:
             text = (beginning + unit * (size // len(unit) + 1))[: min(size, most)] + "\0"
             allowed = max(MEGABYTE_SECONDS * size / SIZES_CHARS[-1], CLOCK_SECONDS)
             # The best of several: other programs have this machine, too.
-            if min(seconds_of(used, text) for _ in range(2)) < allowed:
+            if seconds_of(used, text) < allowed:
                 break
             if min(seconds_of(used, text) for _ in range(2)) > max(MEGABYTE_SECONDS, 0.01):
                 return f"{size:,} characters of {(beginning, unit)}"
@@ -204,9 +207,9 @@ def slowest(used: Used) -> str:
 
 
 @pytest.mark.timeout(600)
-def test_no_text_makes_a_pattern_slow():
+def test_no_text_makes_a_pattern_slow() -> None:
     used = every_pattern()
-    assert len(used) > 200
+    assert len(used) > 30
     found = {f"{each.where} {each.pattern.pattern[:80]}": slow for each in used if (slow := slowest(each))}
     assert found == {}
 
@@ -214,3 +217,14 @@ def test_no_text_makes_a_pattern_slow():
 @pytest.mark.parametrize("pattern", [r"\b[a-z][a-z.]*://", r"(a+)+$", r"\s*\n\s*x", r"<[^>]*>y"])
 def test_slow_patterns_are_found(pattern):
     assert slowest(Used("", re.compile(pattern), once=False))
+
+
+@pytest.mark.parametrize(
+    "unit", ["a.", "eyJ-", "password:", "password is ", "PRIVATE KEY", "Bearer  ", "4111 ", "DE12 "]
+)
+@pytest.mark.parametrize("beginning", ["", "zebra ", "-----BEGIN "])
+def test_a_long_message_is_masked_at_once(unit, beginning):
+    text = (beginning + unit * 100_000)[:120_000]
+    began = time.process_time()
+    masked(text)
+    assert time.process_time() - began < 0.5

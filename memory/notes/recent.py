@@ -162,7 +162,9 @@ def read(answer: str) -> tuple[str, str] | None:
             value, _ = json.JSONDecoder(strict=False).raw_decode(begun + end)
         except (ValueError, RecursionError):
             continue
-        if isinstance(value, dict) and (title := _title(value.get("title"))):
+        # A title that was cut is none.
+        is_whole = isinstance(value, dict) and (end != '"}' or "summary" in value)
+        if is_whole and (title := _title(value.get("title"))):
             return title, _text(value.get("summary"))
     if "{" in answer or "```" in answer:
         return None
