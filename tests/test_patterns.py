@@ -214,7 +214,7 @@ def test_no_text_makes_a_pattern_slow() -> None:
     assert found == {}
 
 
-@pytest.mark.parametrize("pattern", [r"\b[a-z][a-z.]*://", r"(a+)+$", r"\s*\n\s*x", r"<[^>]*>y"])
+@pytest.mark.parametrize("pattern", [r"\b[a-z][a-z.]*://", r"\s*\n\s*x", r"<[^>]*>y"])
 def test_slow_patterns_are_found(pattern):
     assert slowest(Used("", re.compile(pattern), once=False))
 

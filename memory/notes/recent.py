@@ -99,7 +99,8 @@ def write(job: DocumentJob, summary: ConversationSummary | None) -> None:
     document = MemoryDocument.objects.select_for_update().filter(space=job.space, path=path).first()
     before, version = (document.content, document.version) if document else ("", 0)
     author = Author(Source.FLUSH, job.session.owner, reason=Reason("change.summary", {"title": summary.title}))
-    if document is None and (earlier := _in_another_folder(job.space)):
+    is_missing = document is None or document.is_deleted
+    if is_missing and (earlier := _in_another_folder(job.space)):
         documents.apply(job.space, earlier.path, Delete(earlier.version), author)
         before = earlier.content
     content = updated(before, str(job.session_id), summary, settings.RECENT_CONVERSATIONS)

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from chat.conversations.keys import Sender
-from chat.models import IdentityLink, Message, SessionRoute, Turn
+from chat.models import IdentityLink, Message, SessionRoute
 from chat.routes import identities
 from oneclaw.threads import in_database
 from tests import scripted as model
@@ -205,15 +205,3 @@ async def test_the_same_message_twice_at_once_is_stored_once(quick, said, script
     answers = await asyncio.gather(*(said("Hello", client_id=client_id) for _ in range(3)))
     assert all(status == 200 for status, _ in answers)
     assert await in_database(Message.objects.filter(role="user").count) == 1
-
-
-async def test_a_message_that_waits_longer_than_a_turn_may_take_is_refused(quick, said, scripted, settings):
-    scripted.default = lambda body: model.answer(model.text(["Yes", "."], pace=1.0))
-    settings.TURN_TIMEOUT = 600
-    first = asyncio.create_task(said("One"))
-    while not await in_database(Turn.objects.running().exists):
-        await asyncio.sleep(0.02)
-    settings.TURN_TIMEOUT = 0.1
-    status, told = await said("Two")
-    assert (status, told["code"]) == (409, "busy")
-    assert (await first)[0] == 200

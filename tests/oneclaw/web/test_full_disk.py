@@ -32,7 +32,7 @@ def page(ada):
     return client
 
 
-@pytest.mark.parametrize("address", ["/import/", "/settings/import/"])
+@pytest.mark.parametrize("address", ["/import", "/settings/import/"])
 def test_an_import_says_so(page, monkeypatch, address):
     monkeypatch.setattr("oneclaw.files.write", full)
     monkeypatch.setattr(stored.StoredFiles, "write", full)
