@@ -49,7 +49,7 @@ def main() -> None:
 
     from memory.index import models, vectors
     from memory.index.embeddings import embedder
-    from memory.search.query import without_names
+    from memory.search.query import text_to_embed
     from oneclaw.models import Space, Spend
     from oneclaw.spend.calls import Payer
 
@@ -58,7 +58,7 @@ def main() -> None:
     assert model, "there is no embedding model"
     with connection.cursor() as cursor:
         for row in map(json.loads, options.queries.read_text().splitlines()):
-            vector = vectors.question_vector(model, without_names(row["query"]), Payer(Spend.Purpose.EMBEDDING, None))
+            vector = vectors.question_vector(model, text_to_embed(row["query"]), Payer(Spend.Purpose.EMBEDDING, None))
             asked = {"space": space.pk, "any": options.any_word, "words": row["query"]}
             asked |= {"vector": json.dumps(vector.tolist()), "model": models.model_id(model, len(vector))}
             cursor.execute(FUSED, asked)

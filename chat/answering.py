@@ -9,6 +9,8 @@ from oneclaw import llm
 
 # The key in Message.meta of an answer whose request held nothing of anybody's memory; missing: it may have held some.
 WITHOUT_MEMORY_KEY = "without_memory"
+# The key of an answer to a conversation that was sent as text alone.
+PLAIN_KEY = "plain"
 # The key of the label of the chosen model in whose place another one has answered.
 INSTEAD_OF_KEY = "instead_of"
 

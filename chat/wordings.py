@@ -23,6 +23,7 @@ WORDINGS: Mapping[str, Wording] = {
     "call.arguments_wrong": _("The arguments of the tool call are not valid."),
     "call.parameter_missing": _("“%(name)s” is missing or empty."),
     "call.parameter_wrong": _("“%(name)s” is not valid."),
+    "call.too_many": _("Not run: of one answer, at most %(most)s calls are."),
     "call.unknown_result": _("There is no such result in this conversation."),
     "call.read_result": _("%(size)s characters read"),
     "call.busy": _("Another process is writing at the moment, so nothing was done."),

@@ -47,7 +47,7 @@ from memory.models import MemoryDocument, MemoryRevision, Suggestion, Topic
 from memory.skills import importing, writing
 from memory.tools import decisions, reviews
 from memory.tools.contradictions import Contradicted
-from memory.trust.matching import SourceText
+from memory.trust.rule import SourceText
 from memory.trust.suggestions import wait
 from oneclaw import runtime_settings
 from oneclaw.demo import model as demo

@@ -27,6 +27,7 @@ CAME_FROM = {
     "recalled": _("It came from %(name)s."),
     "found": _("It came from another conversation."),
     "session": _("It came from a message of another conversation."),
+    "people": _("It came from the words of another person."),
     "workspace": _("It came from the file %(name)s of your workspace."),
     "summary": _("It came from a summary of this conversation."),
     "instructions": _("It came with an import: %(name)s."),

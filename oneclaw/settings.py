@@ -325,7 +325,7 @@ SEARCH_RESULTS = environment.whole("ONECLAW_SEARCH_RESULTS", 6, 1, 60)
 SEARCH_FLOOR = environment.number("ONECLAW_SEARCH_FLOOR", 0.35, 0, 1)
 SNIPPET_LENGTH = environment.whole("ONECLAW_SNIPPET_LENGTH", 700, 100, 4000)
 # The lowest score of a passage that is sent with a message: how likely it answers.
-RECALL_FLOOR = environment.number("ONECLAW_RECALL_FLOOR", 0.3, 0, 1)
+RECALL_FLOOR = environment.number("ONECLAW_RECALL_FLOOR", 0.25, 0, 1)
 # Chunks up to which a search compares its query with every vector. Above it, the signs of the vectors select candidates
 # for the comparison.
 EXACT_UNITS = environment.whole("ONECLAW_EXACT_UNITS", 20_000, 0, 10_000_000)

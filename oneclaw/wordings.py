@@ -40,6 +40,15 @@ USED_UP = {
 }
 
 
+def refused(params: Mapping[str, Any]) -> str:
+    """Return the sentence for an answer that the model declined to give, with the reason of its server if it said
+    one."""
+    ways = gettext("Put it in other words, or start a new conversation.")
+    if not params.get("why"):
+        return f"{gettext('The model declined to answer this.')} {ways}"
+    return gettext("The model declined to answer this: “%(why)s” %(ways)s") % {"why": params["why"], "ways": ways}
+
+
 def budget_used_up(params: Mapping[str, Any]) -> str:
     """Return the sentence with the time at which the period ends by the clock of the person."""
     ends = date_format(dt.datetime.fromisoformat(params["ends"]), "DATETIME_FORMAT")
@@ -91,9 +100,13 @@ WORDINGS: Mapping[str, Wording] = {
     "model.answer_too_large": _(
         "This answer became too long and was ended. What arrived is kept: continue it, or try again."
     ),
-    "model.cut_off": _("The connection to the model was lost before the answer was complete. What arrived is kept."),
+    "model.cut_off": _("The answer ended before the model's server said that it was whole. What arrived is kept."),
     "model.context_too_long": _(
         "This message alone is too long for the model. Shorten it, or send it in parts and with fewer files."
+    ),
+    "model.window_full": _(
+        "This conversation no longer fits into the model’s window, and nothing in it can be summarised any further. "
+        "Start a new conversation, or choose a model with a larger window."
     ),
     "model.spend_limit": _(
         "The account at the model's provider has reached its spending limit. Ask your administrator to raise it."
@@ -102,8 +115,8 @@ WORDINGS: Mapping[str, Wording] = {
         "The model's server does not know this model. Choose another one, or ask your administrator (ONECLAW_MODEL)."
     ),
     "model.bad_request": _(
-        "The model's server did not accept the request. Try again: it is then sent without earlier thinking, and after "
-        "that without any."
+        "The model's server did not accept this conversation, not even as plain text without tools and files. Start a "
+        "new conversation, choose another model, or ask your administrator, who can see what the server said."
     ),
     "model.thinking_bound": _(
         "The model's server refused the earlier thinking of this conversation. Try again: it is then left out."
@@ -118,8 +131,14 @@ WORDINGS: Mapping[str, Wording] = {
     ),
     "model.truncated": _("The answer was cut off at its largest size. Try again."),
     "model.empty": _("The model answered without text. Try again."),
-    "model.refused": _("The model declined to answer this. Put it in other words, or start a new conversation."),
-    "model.unreadable": _("The model's server answered with something that cannot be read. Try again."),
+    "model.refused": refused,
+    "model.only_tools": _(
+        "The model went on using tools instead of answering. What was found is kept: continue, or try again."
+    ),
+    "model.unreadable": _(
+        "What the model's server sent is no answer that can be read. If trying again does not help, ask your "
+        "administrator (ANTHROPIC_BASE_URL)."
+    ),
     "model.server_fault": _("The model's server had an internal error. Try again."),
     # What goes with a space that is deleted, or what becomes of it.
     "space.goes.members": ngettext_lazy("%(number)s member", "%(number)s members", "number"),

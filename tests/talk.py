@@ -16,6 +16,9 @@ MODEL = "claude-sonnet-5-5"
 class Talk:
     """One conversation of a person, whose every turn must end well."""
 
+    # How long an answer may take.
+    WAIT_SECONDS = 20
+
     def __init__(self, user, scripted):
         self.user, self.scripted, self.session_id = user, scripted, uuid.uuid4()
 
@@ -33,7 +36,7 @@ class Talk:
         return await self.ended()
 
     async def ended(self, status="complete"):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(self.WAIT_SECONDS):
             while loop.running_turns:
                 await asyncio.sleep(0.01)
         turn = await in_database(lambda: Turn.objects.filter(session=self.session_id).latest("pk"))

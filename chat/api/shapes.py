@@ -326,6 +326,11 @@ class MessageIn(RequestBody):
     memory: Literal["all", "own", "space", "none"] | None = Field(
         default=None, description="Which memory it reads, from this message on."
     )
+    pasted: list[tuple[int, int]] | None = Field(
+        default=None,
+        description="What of `text` you pasted, as ranges of its code points: it is not taken as your own words. "
+        "Without it, you have typed all of it.",
+    )
 
 
 class SentOut(Schema):

@@ -9,6 +9,7 @@ from chat.context.tokens import input_tokens
 from chat.context.view import META_KEY
 from chat.models import Message
 from oneclaw.reasons import Reason
+from oneclaw.spend.usage import count_of
 
 LONG_SECONDS = 3600
 # A head is made after the row of the answer whose request it begins.
@@ -22,7 +23,7 @@ def reason_of_miss(answer: Message) -> Reason | None:
     before = earlier.order_by("-seq").first()
     if not usage or before is None:
         return Reason("cache.first") if usage else None
-    if usage.get("cache_read_input_tokens", 0) >= input_tokens(before.usage or {}) / 2:
+    if count_of(usage, "cache_read_input_tokens") >= input_tokens(before.usage or {}) / 2:
         return None
     if settings.CACHE == "off":
         return Reason("cache.off")

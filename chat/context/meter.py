@@ -25,6 +25,7 @@ from chat.models import ChatSession, ChatSessionQuerySet, Head, Message
 from chat.rendering.rounds import in_thousands
 from oneclaw import llm
 from oneclaw.llm.known_models import known_facts
+from oneclaw.spend.usage import count_of
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ class Breakdown:
 NEWEST_COUNTED = """
     SELECT jsonb_build_object('seq', seq, 'model', model, 'usage', usage,
                               'rounds', coalesce(meta->'sent'->'rounds', '[]')) FROM chat_message
-    WHERE session_id = chat_chatsession.id AND active AND usage ? 'input_tokens' ORDER BY seq DESC LIMIT 1
+    WHERE session_id = chat_chatsession.id AND active AND jsonb_typeof(usage->'input_tokens') = 'number'
+    ORDER BY seq DESC LIMIT 1
 """
 
 
@@ -143,7 +145,7 @@ def rounds_after(session: ChatSession, newest: Counted) -> RoundsInView:
 def cached_tenths(usage: Mapping[str, Any] | None) -> int | None:
     """Return how many tenths of a request came from the cache; None without a request."""
     read = tokens.input_tokens(usage or {})
-    return round(10 * int((usage or {}).get("cache_read_input_tokens") or 0) / read) if read else None
+    return round(10 * count_of(usage, "cache_read_input_tokens") / read) if read else None
 
 
 def with_counted(sessions: ChatSessionQuerySet) -> ChatSessionQuerySet:

@@ -29,6 +29,10 @@ CONTINUE: Block = {
     "type": "text",
     "text": "Your last answer was cut off. Continue exactly where it ended, without repeating anything.",
 }
+# After an answer that has no words.
+PLEASE_ANSWER: Block = {"type": "text", "text": "You have not answered in words yet. Please answer now."}
+# After an answer that the model's server has paused.
+GO_ON: Block = {"type": "text", "text": "You have paused. Go on exactly where you ended, without repeating anything."}
 # With the results of the last round of tool calls that an answer may have.
 ANSWER_NOW: Block = {
     "type": "text",

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +13,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import translation
 
 from chat import extensions
-from chat.answering import INSTEAD_OF_KEY, WITHOUT_MEMORY_KEY
+from chat.answering import INSTEAD_OF_KEY, PLAIN_KEY, WITHOUT_MEMORY_KEY
 from chat.context import cache_marks, file_shares, per_message
 from chat.context.file_shares import Share
 from chat.context.files import named_in
@@ -26,12 +25,13 @@ from chat.context.view import CACHE_KEY, COLUMNS, META_KEY, View, ViewRow, view_
 from chat.context.without_memory.rows import rounds_without_memory, without_memory
 from chat.conversations import model_choice
 from chat.models import Attachment, ChatSession, ChatSessionQuerySet, ContextRound, Head, Message, SubTask, Turn
-from oneclaw.llm import ApiMessage, BadRequestError, Block, Finished, Request, ThinkingBoundError
+from oneclaw.llm import ApiMessage, Block, Finished, Request
 
 logger = logging.getLogger(__name__)
 
-# The codes of refusals that the same request would get again.
-REFUSALS = frozenset({BadRequestError.code, ThinkingBoundError.code})
+
+# What the meta of an answer says of the request that it was made by.
+OF_ONE_REQUEST = (WITHOUT_MEMORY_KEY, INSTEAD_OF_KEY, PLAIN_KEY)
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,6 @@ def build_request(turn: Turn, known: Loaded | None = None) -> Request:
 def _request_from(turn: Turn, known: Loaded) -> Request:
     session = known.session
     session.asked_by_id = turn.asked_by_id
-    refusals = refusals_before(turn)
-    if refusals:
-        withhold_thinking(session, known.begun[0] - 1)
     if session.head is None:
         for extension in extensions.installed_for(session):
             if extension.prepare_prompt:
@@ -115,8 +112,7 @@ def _request_from(turn: Turn, known: Loaded) -> Request:
     request = request_for(session, head, rows, view)
     if wanted := model_choice.wanted_model(session):
         session.replaced_model = (request.model, model_choice.offered_models().get(wanted, wanted))
-    # The second way out of a refusal that lasts; the first is to withhold earlier thinking.
-    return replace(request, max_tokens=larger_limit(turn), thinks=refusals < 2 and not view.lacks_thinking)
+    return replace(request, max_tokens=larger_limit(turn), thinks=not view.lacks_thinking)
 
 
 def with_context(row: ViewRow, message: Message) -> ViewRow:
@@ -150,22 +146,13 @@ def withhold_earlier_thinking(turn: Turn) -> None:
     withhold_thinking(turn.session, turn.session.last_complete_seq())
 
 
-def refusals_before(turn: Turn) -> int:
-    """Return how many attempts at an answer, one after another, were refused by the model's server before `turn`."""
-    if turn.attempt == 1:
-        return 0
-    earlier = turn.prompt.attempts.filter(attempt__lt=turn.attempt).order_by("-attempt")
-    codes = takewhile(REFUSALS.__contains__, earlier.values_list("error_code", flat=True))
-    return sum(1 for _ in codes)
-
-
 def larger_limit(turn: Turn) -> int | None:
     """Return twice the tokens of an answer that the settings allow, for the continuation of one that used up all of
     them; None for the usual limit."""
     if turn.kind != Turn.Kind.CONTINUE or not settings.MAX_OUTPUT_TOKENS:
         return None
     cut = turn.session.messages.shown().finished().filter(role=Message.Role.ASSISTANT).last()
-    return 2 * settings.MAX_OUTPUT_TOKENS if cut is not None and cut.stop_reason == "max_tokens" else None
+    return 2 * settings.MAX_OUTPUT_TOKENS if cut is not None and cut.stop_reason in Message.CUT_ENDINGS else None
 
 
 def rows_of(session: ChatSession, after_seq: int = 0) -> list[ViewRow]:
@@ -288,7 +275,10 @@ def store_shares(session: ChatSession, changed: dict[int, tuple[ViewRow, list[Sh
 
 def set_answer_meta(answer: Message, request: Request, turn: Turn) -> None:
     """Set in the meta of `answer` how `request` was made, which was built for `turn`."""
-    sent: dict[str, Any] = {"prefix": request.digest, CACHE_KEY: cache_marks.lifetime_of(request.system)}
+    sent: dict[str, Any] = {CACHE_KEY: cache_marks.lifetime_of(request.system)}
+    if not request.is_plain:
+        # What a model thinks about plain text is bound to that text, which is not sent again.
+        sent["prefix"] = request.digest
     if request.effort:
         sent["effort"] = request.effort
     if not request.thinks:
@@ -296,8 +286,10 @@ def set_answer_meta(answer: Message, request: Request, turn: Turn) -> None:
     if turn.session.used_rounds:
         sent["rounds"] = turn.session.used_rounds
     # An attempt before may have asked another model.
-    before = {name: value for name, value in answer.meta.items() if name not in (WITHOUT_MEMORY_KEY, INSTEAD_OF_KEY)}
+    before = {name: value for name, value in answer.meta.items() if name not in OF_ONE_REQUEST}
     answer.meta = {**before, META_KEY: sent}
+    if request.is_plain:
+        answer.meta[PLAIN_KEY] = True
     if not request.holds_memory:
         answer.meta[WITHOUT_MEMORY_KEY] = True
     model, wanted = turn.session.replaced_model

@@ -13,6 +13,7 @@ from chat.context.rounds import text_of_result, with_text
 from chat.extensions import Extension, Tool, ToolCall, ToolError, ToolResult, installed, tool_sends_whole
 from chat.models import ChatSession, Message
 from oneclaw.llm import Block
+from oneclaw.llm.estimate import text_tokens
 from oneclaw.reasons import Reason
 
 # Above this, the beginning and the end of a result are sent (docs/decisions/context.md).
@@ -20,6 +21,8 @@ SENT_MAX_CHARS, SENT_EDGE_CHARS = 4_000, 1_500
 # A result of a tool that sends its results whole, and what one call of read_result shows.
 WHOLE_MAX_CHARS = 20_000
 READ_RESULT = "read_result"
+# When the window is nearly full: the least that is sent of a long result, and what the words about the rest take.
+FITTED_MIN_CHARS, FITTED_NOTE_CHARS = 400, 200
 
 # {tool_use id: [characters of the beginning, of the end]} of shortened results.
 ResultShares = dict[str, list[int]]
@@ -43,6 +46,37 @@ def shares_of(content: Sequence[Block], calls: Sequence[Block], offered: Collect
             edge = SENT_EDGE_CHARS * most // SENT_MAX_CHARS
             shares[block["tool_use_id"]] = [edge, edge]
     return shares
+
+
+def fitted(content: Sequence[Block], shares: ResultShares, room_tokens: int, chars_per_token: float) -> ResultShares:
+    """Return `shares` with the longest results of `content` shortened further, so that all of them take `room_tokens`
+    at most, or as little as they can. Pure."""
+    texts = {block["tool_use_id"]: text_of_result(block) for block in sent_results(content, shares) if is_text(block)}
+    sizes = {id: text_tokens(text, chars_per_token) for id, text in texts.items()}
+    most = evenly_cut(list(sizes.values()), room_tokens)
+    found = dict(shares)
+    for block in content:
+        id = block.get("tool_use_id", "")
+        if sizes.get(id, 0) > most:
+            chars = max(FITTED_MIN_CHARS, len(texts[id]) * most // sizes[id] - FITTED_NOTE_CHARS)
+            if chars < len(texts[id]) - FITTED_NOTE_CHARS:
+                found[id] = [chars - chars // 3, chars // 3]
+    return found
+
+
+def evenly_cut(sizes: Sequence[int], room: int) -> int:
+    """Return the most that each of `sizes` may have, so that together they fit into `room`. Pure."""
+    left, count = max(room, 0), len(sizes)
+    for size in sorted(sizes):
+        if size * count > left:
+            return left // count
+        left, count = left - size, count - 1
+    return max(sizes, default=0)
+
+
+def is_text(block: Block) -> bool:
+    """Return whether `block` is the result of a tool that is only text."""
+    return block["type"] == "tool_result" and isinstance(block.get("content"), str)
 
 
 def sent_results(content: Sequence[Block], shares: Mapping[str, Sequence[int]]) -> list[Block]:

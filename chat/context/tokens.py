@@ -20,6 +20,7 @@ from chat.context.view import THINKING, ViewRow, has_thinking_sent
 from chat.models import Attachment, Head, Message
 from oneclaw.llm import Block, Facts, ToolDefinition
 from oneclaw.llm.estimate import text_tokens
+from oneclaw.spend.usage import INPUT_NAMES, OUTPUT_NAME, count_of
 
 # Of each message, and of each call of a tool and its result, for what surrounds the text.
 ENVELOPE_TOKENS = 4
@@ -28,8 +29,6 @@ IMAGE_MAX_TOKENS = 4_784
 PDF_PAGE_TOKENS = 2_000
 # The sections of the system text that do not come from extensions; "" is a text whose sections are not recorded.
 OWN_SECTIONS = ("agent", "")
-
-INPUT_NAMES = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 class ContextPart(StrEnum):
@@ -51,12 +50,12 @@ def window_of(facts: Facts, limit: int) -> int:
 
 def input_tokens(usage: Mapping[str, Any]) -> int:
     """Return the tokens of the request of an answer."""
-    return sum(int(usage.get(name) or 0) for name in INPUT_NAMES)
+    return sum(count_of(usage, name) for name in INPUT_NAMES)
 
 
 def tokens_after(usage: Mapping[str, Any]) -> int:
     """Return the tokens of the request of an answer and of the answer, with its thinking."""
-    return input_tokens(usage) + int(usage.get("output_tokens") or 0)
+    return input_tokens(usage) + count_of(usage, OUTPUT_NAME)
 
 
 def head_tokens(head: Head, chars_per_token: float) -> Counter[ContextPart]:
@@ -102,7 +101,7 @@ def row_tokens(
         found[ContextPart.FILES] += text_tokens(DATA_NOTICE, chars_per_token)
     if attached and len(attached) == len(row.content):
         found[ContextPart.FILES] += text_tokens(NO_TEXT_NOTICE, chars_per_token)
-    counted = int((row.usage or {}).get("output_tokens") or 0)
+    counted = count_of(row.usage, OUTPUT_NAME)
     if counted and row.role == Message.Role.ASSISTANT:
         is_sent = has_thinking_sent(row, thinking_after_seq)
         found[ContextPart.CONVERSATION] += counted if is_sent else max(0, counted - thinking_tokens(row.usage or {}))
@@ -115,7 +114,8 @@ def row_tokens(
 
 def thinking_tokens(usage: Mapping[str, Any]) -> int:
     """Return how many of the tokens of an answer were thinking; 0 when the server does not say."""
-    return int((usage.get("output_tokens_details") or {}).get("thinking_tokens") or 0)
+    details = usage.get("output_tokens_details")
+    return count_of(details, "thinking_tokens") if isinstance(details, Mapping) else 0
 
 
 def block_tokens(block: Block, chars_per_token: float) -> int:

@@ -25,6 +25,8 @@ from oneclaw.llm import ApiMessage, Block
 
 # The blocks that a model signs together with everything before them.
 THINKING = ("thinking", "redacted_thinking")
+# The blocks of an answer that a request may hold: no server accepts others that another one has made up.
+ANSWER_BLOCKS = (*THINKING, "text", "tool_use", "compaction")
 # The key in Message.meta for what of a message was sent first: {"files": [share, …]} of a person's message, and
 # {"notes": [text, …]} with words of the server before it; of the results of tools {"results": shares of
 # chat/context/results.py, "cited": the calls whose results are
@@ -141,7 +143,8 @@ def sendable(
     row: ViewRow, files: Mapping[uuid.UUID, Attachment], pruned: Mapping[str, str] | None = None
 ) -> Iterable[Block]:
     """Yield the blocks of one message, without empty text, and without thinking that has no signature or follows empty
-    text: it is signed together with text that no request may hold. The results `pruned` are shortened afterwards."""
+    text or a block of an unknown type: it is signed together with what no request may hold. The results `pruned` are
+    shortened afterwards."""
     for note in row.sent("notes") or ():
         yield {"type": "text", "text": note}
     if text := per_message.text_of(row.meta):
@@ -152,7 +155,8 @@ def sendable(
         content = with_search_results(content, {id: cited[id] for id in cited if id not in (pruned or ())})
     after_empty = False
     for block in with_files(content, shares, files, per_message.names_in(row.meta)):
-        if block["type"] == "text" and not block["text"].strip():
+        is_unknown = row.role == Message.Role.ASSISTANT and block["type"] not in ANSWER_BLOCKS
+        if is_unknown or (block["type"] == "text" and not block["text"].strip()):
             after_empty = True
         elif not is_thinking(block) or not (after_empty or is_unsigned(block)):
             yield block

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from chat.conversations import model_choice, presence, transcript, versions
 from chat.conversations.lifecycle import lock, lock_to_write, refuse_unless_writer
 from chat.conversations.model_choice import NO_CHOICE, Choice
+from chat.conversations.pasted import Ranges, ranges_of
 from chat.conversations.shared import authors
 from chat.models import ChatSession, Message, SessionRoute, Turn
 from chat.signals import branch_shown
@@ -34,12 +35,15 @@ def edit(
     text: str,
     holder: uuid.UUID | None = None,
     choice: Choice = NO_CHOICE,
+    *,
+    pasted: Ranges | None = None,
 ) -> transcript.AcceptedMessage:
     """Store another version of the person's message `message_id`, with the same parent, and a running turn for it.
 
-    The old version and what follows it leave the shown branch. Idempotent by `client_id`; the same `holder` again gets
-    its own turn again. Raise MessageNotShownError when the message is not on the shown branch; ClientIdConflictError,
-    SessionBusyError, SessionNotFoundError, ReadOnlySessionError, NotOfferedError as `transcript.accept`.
+    `pasted` is what of `text` was pasted; None: what was before, as far as it is still there. The old version and what
+    follows it leave the shown branch. Idempotent by `client_id`; the same `holder` again gets its own turn again. Raise
+    MessageNotShownError when the message is not on the shown branch; ClientIdConflictError, SessionBusyError,
+    SessionNotFoundError, ReadOnlySessionError, NotOfferedError as `transcript.accept`.
     """
     messages = Message.objects.visible_to(user).filter(pk=message_id, role=Message.Role.USER)
     message = messages.select_related("session").first()
@@ -58,6 +62,8 @@ def edit(
     # The attachments are kept.
     attached = [block for block in message.content if block["type"] != "text"]
     content = [*attached, {"type": "text", "text": text}]
+    if pasted is None:
+        pasted = ranges_of(message.pasted_texts, text)
     edited = transcript.append(
         session,
         Message.Role.USER,
@@ -65,7 +71,7 @@ def edit(
         client_id=client_id,
         content=content,
         text=text,
-        **authors.columns(session, user),
+        **authors.columns(session, user, pasted),
     )
     turn, answer = transcript.begin_turn(session, edited, Turn.Kind.SEND, holder, asked_by=user)
     if session.route_id is not None:

@@ -18,10 +18,11 @@ from chat import extensions
 from chat.attachments import store
 from chat.conversations import lifecycle, model_choice, statements, titles
 from chat.conversations.model_choice import NO_CHOICE, Choice
+from chat.conversations.pasted import Ranges
 from chat.conversations.shared import authors, people
 from chat.models import Attachment, ChatSession, MemoryChoice, Message, Turn, lease_end
 from chat.rendering.cards import Card
-from chat.rendering.citations import content_columns, ended_meta
+from chat.rendering.citations import SOURCES_KEY, content_columns, ended_meta
 from chat.rendering.messages import html_columns
 from oneclaw import pubsub
 from oneclaw.llm import Block
@@ -79,12 +80,13 @@ def accept(
     choice: Choice = NO_CHOICE,
     files: Sequence[uuid.UUID] = (),
     *,
+    pasted: Ranges = (),
     is_next: bool = False,
 ) -> AcceptedMessage:
     """Store a person's message, and a running turn with its placeholder; deduplicate by (session, client_id).
 
-    `text` and `files` are those of a `chat.live.frames.SendFrame`. The same `holder` again gets its own turn again, not
-    a duplicate. The first message decides the conversation's `mode` (None: agent) and the agent of `choice`;
+    `text`, `files` and `pasted` are those of a `chat.live.frames.SendFrame`. The same `holder` again gets its own turn
+    again, not a duplicate. The first message decides the conversation's `mode` (None: agent) and the agent of `choice`;
     None in a later message keeps the mode, and each message may change the model from then on. In a shared conversation
     only the one that `is_next` of its queue comes before the others that wait.
 
@@ -92,7 +94,7 @@ def accept(
     lifecycle.ReadOnlySessionError, model_choice.NotOfferedError, store.FileMissingError.
     """
     session = lifecycle.lock_or_make(user, session_id, mode, choice)
-    message = NewMessage(user, client_id, text, [], holder)
+    message = NewMessage(user, client_id, text, [], holder, pasted)
     if session._state.adding:
         if begun := _begin(session, replace(message, files=store.lock_files(user, files))):
             return begun
@@ -124,6 +126,7 @@ class NewMessage:
     text: str
     files: Sequence[Attachment]
     holder: uuid.UUID | None
+    pasted: Ranges = ()
 
 
 def _begin(session: ChatSession, new: NewMessage) -> AcceptedMessage | None:
@@ -136,7 +139,8 @@ def _begin(session: ChatSession, new: NewMessage) -> AcceptedMessage | None:
     content = [file.reference() for file in new.files]
     if new.text:
         content.append({"type": "text", "text": new.text})
-    written = {"client_id": new.client_id, "content": content, "text": new.text, **authors.columns(session, new.author)}
+    written = {"client_id": new.client_id, "content": content, "text": new.text}
+    written |= authors.columns(session, new.author, new.pasted)
     message = next_message(session, Message.Role.USER, **written)
     answer = next_message(session, Message.Role.ASSISTANT, status=Message.Status.RUNNING)
     turn = Turn(session=session, kind=Turn.Kind.SEND, holder=new.holder or uuid.uuid4(), lease_until=lease_end())
@@ -268,6 +272,23 @@ def finish_tools(
     write_results(results, content, cards)
     update_message(answer, **html_columns(answer.content, cards))
     return placeholder(session, turn, results, dict(meta or {}))
+
+
+@transaction.atomic
+def finish_part(
+    turn: Turn, answer: Message, content: list[Block], notice: Block, spends: Spends = (), **fields: Any
+) -> Message:
+    """Store `answer`, with which its turn does not end although it calls no tool, and after it `notice` to the model;
+    return the placeholder of the next answer. Raise LeaseLostError."""
+    session = lock_held_session(turn)
+    if following := turn.messages.filter(seq__gt=answer.seq, status=Message.Status.RUNNING).first():
+        return following
+    fields |= {"status": Message.Status.COMPLETE, "finished_at": clock.database_now()}
+    kept = content_columns(content, answer.meta) | html_columns(content, {}) | ended_meta(answer, content)
+    update_message(answer, spends, **kept, **fields)
+    said = append(session, Message.Role.NOTICE, parent=answer, content=[notice])
+    sources = {name: answer.meta[name] for name in (SOURCES_KEY,) if name in answer.meta}
+    return placeholder(session, turn, said, sources)
 
 
 def finish_turn(

@@ -43,6 +43,7 @@ from chat.extensions.registry import (
     tool_heading,
     tool_is_protected,
     tool_labels,
+    tool_only_reads,
     tool_sends_whole,
     tool_updates,
     tools_for,

@@ -156,6 +156,12 @@ def tool_sends_whole(name: str) -> bool:
     return tool is not None and tool.whole
 
 
+def tool_only_reads(name: str) -> bool:
+    """Return whether calls of the tool `name` change nothing."""
+    tool = _tools().get(name)
+    return tool is not None and tool.only_reads
+
+
 def passages_of_result(name: str, text: str) -> list[SentPassage]:
     """Return the passages of a result of the tool `name` that an answer may cite; `text` is as the tool made it."""
     tool = _tools().get(name)

@@ -142,6 +142,8 @@ class Tool:
     whole: bool = False
     # Whether its results are never shortened or emptied later, when the window becomes full (chat/compaction/prune.py).
     is_protected: bool = False
+    # Whether it changes nothing, so that several calls of it may run at the same time.
+    only_reads: bool = False
     # Its name where people turn it on and off.
     label: StrOrPromise = ""
     # The labels of its arguments and of the fields of its results on its card, by their names.

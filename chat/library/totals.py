@@ -15,18 +15,27 @@ from django.db.models.functions import Coalesce
 
 from chat.context.meter import Meter, counted_meters, with_counted
 from chat.models import ChatSession, ChatSessionQuerySet, ContextRound
-from chat.rendering.details import cost_of, price_of
+from oneclaw.spend.prices import ABOVE, cost_of
+from oneclaw.spend.usage import COUNT_MAX_TOKENS
 
 # Copies in a fork were paid for in the conversation that they come from.
 USAGE = """
-    SELECT message.session_id, message.model,
+    SELECT message.session_id, message.model, width_bucket({read}, %s::bigint[]) AS step,
         {sums}
     FROM chat_message AS message JOIN chat_chatsession AS session ON session.id = message.session_id
     WHERE message.session_id = ANY(%s) AND message.seq > session.copied_seq AND message.usage IS NOT NULL
-    GROUP BY message.session_id, message.model
+    GROUP BY message.session_id, message.model, step
 """
 USAGE_NAMES = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-SUMS = ", ".join(f"sum(coalesce((message.usage->>'{name}')::bigint, 0))::bigint" for name in USAGE_NAMES)
+# As oneclaw.spend.usage.count_of: 0 for what is no possible number of tokens.
+COUNT = """
+    CASE WHEN jsonb_typeof(message.usage->'{name}') = 'number'
+        AND (message.usage->>'{name}')::numeric BETWEEN 0 AND {most}
+    THEN (message.usage->>'{name}')::numeric ELSE 0 END
+"""
+COUNTS = {name: COUNT.format(name=name, most=COUNT_MAX_TOKENS) for name in USAGE_NAMES}
+SUMS = ", ".join(f"sum({count})::bigint" for count in COUNTS.values())
+READ = "(" + " + ".join(count for name, count in COUNTS.items() if name != "output_tokens") + ")::bigint"
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,15 @@ class SessionTokens:
     cost: float | None
 
 
+@dataclass(frozen=True)
+class Used:
+    """The sums of the usage of those requests to one model that have one price: that of so many tokens of input."""
+
+    model: str
+    sums: dict[str, int]
+    input_tokens: int
+
+
 def with_totals(sessions: ChatSessionQuerySet) -> ChatSessionQuerySet:
     """Load with each conversation what `tokens_of` and its number of rounds (`rounds_made`) need, and its route."""
     rounds = ContextRound.objects.filter(session=OuterRef("pk"), status=ContextRound.Status.DONE, undone_at=None)
@@ -56,22 +74,25 @@ def with_totals(sessions: ChatSessionQuerySet) -> ChatSessionQuerySet:
 def tokens_of(sessions: Sequence[ChatSession]) -> dict[uuid.UUID, SessionTokens]:
     """Return the tokens of each of `sessions`, which `with_totals` has loaded."""
     with connection.cursor() as cursor:
-        cursor.execute(USAGE.format(sums=SUMS), [[session.pk for session in sessions]])
+        # The least numbers of tokens of input at which another price begins.
+        steps = sorted({int(above) + 1 for name in settings.PRICES if (above := name.partition(ABOVE)[2])}) or [2**62]
+        cursor.execute(USAGE.format(sums=SUMS, read=READ), [steps, [session.pk for session in sessions]])
         rows = cursor.fetchall()
-    usage: dict[uuid.UUID, list[tuple[str, dict[str, object]]]] = {session.pk: [] for session in sessions}
-    for session_id, model, *sums in rows:
-        usage[session_id].append((model, dict(zip(USAGE_NAMES, sums, strict=True))))
+    usage: dict[uuid.UUID, list[Used]] = {session.pk: [] for session in sessions}
+    for session_id, model, step, *sums in rows:
+        input_tokens = steps[step - 1] if step else 0
+        usage[session_id].append(Used(model, dict(zip(USAGE_NAMES, sums, strict=True)), input_tokens))
     meters = counted_meters(sessions)
     return {session_id: added_up(meters[session_id], used) for session_id, used in usage.items()}
 
 
-def added_up(meter: Meter, usage: Sequence[tuple[str, dict[str, object]]]) -> SessionTokens:
-    """Return the tokens of a conversation from its `meter` and the (model, sums of the usage) of its requests."""
+def added_up(meter: Meter, usage: Sequence[Used]) -> SessionTokens:
+    """Return the tokens of a conversation from its `meter` and what its requests used."""
 
     def total(name: str) -> int:
-        return sum(int(str(sums[name])) for _, sums in usage)
+        return sum(used.sums[name] for used in usage)
 
-    costs = [cost_of(sums, price_of(model, settings.PRICES)) for model, sums in usage]
+    costs = [cost_of(used.model, used.sums, settings.PRICES, used.input_tokens) for used in usage]
     known = [cost for cost in costs if cost is not None]
     return SessionTokens(
         used=meter.used_tokens,

@@ -8,11 +8,21 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, ValidationInfo
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+)
 from pydantic.functional_validators import field_validator
 
 from chat.attachments import store
 from chat.conversations.model_choice import Choice
+from chat.conversations.pasted import Ranges, checked
 from chat.live.errors import FrameError
 from oneclaw.text import InvalidTextError, formatted_number, validated_text
 
@@ -37,6 +47,19 @@ def space_id(value: object) -> object:
 SpaceId = Annotated[int | None, BeforeValidator(space_id)]
 MessageId = Annotated[int, BeforeValidator(message_id)]
 Name = Annotated[str, Field(max_length=100)]
+
+
+def ranges_of_text(value: object, info: ValidationInfo) -> Ranges | None:
+    """Return the ranges of the field `text`, declared before, that were pasted; None when the client does not say so.
+    `value` is a list or, from a form, its JSON. Raise ValueError when they are not of the text."""
+    text = info.data.get("text")
+    # Of an invalid text, the text is what is said to be wrong.
+    if value in (None, "") or not isinstance(text, str):
+        return None
+    return checked(json.loads(value) if isinstance(value, str) else value, text)
+
+
+Pasted = Annotated[Ranges | None, PlainValidator(ranges_of_text)]
 
 
 class FrameOfClient(BaseModel):
@@ -75,6 +98,8 @@ class MessageFrameFields(FrameWithChoice):
     # Declared before `text`, whose validator reads it.
     files: tuple[uuid.UUID, ...] = ()
     text: str = Field(default=None, validate_default=True)
+    # What of it was pasted.
+    pasted: Pasted = None
     mode: Literal["agent", "chat", "temporary"] | None = None
     # In which a new conversation begins.
     space: SpaceId = None
@@ -109,6 +134,7 @@ class EditFrame(FrameWithChoice):
     client_id: uuid.UUID
     message: MessageId
     text: str = Field(default=None, validate_default=True)
+    pasted: Pasted = None
 
     @field_validator("text", mode="plain")
     @classmethod
@@ -170,6 +196,7 @@ SENTENCES = {
     "session": "session must be a UUID.",
     "message": "message must be the id of a message.",
     "last_seq": "last_seq must be a whole number.",
+    "pasted": "pasted must be ranges [start, end] of text, in ascending order.",
     "mode": "mode must be agent, chat or temporary.",
     "agent": "agent and model must be names.",
     "model": "agent and model must be names.",

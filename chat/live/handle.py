@@ -7,6 +7,7 @@ from functools import partial
 from typing import assert_never, overload
 
 from chat.conversations import branches, transcript
+from chat.conversations.pasted import within
 from chat.conversations.shared import queue, stopping
 from chat.live.frames import Action, EditFrame, RetryFrame, SendFrame, ShowFrame, StopFrame, TakeBackFrame
 from chat.live.publisher import TurnPublisher, begin_next
@@ -111,7 +112,8 @@ async def handle(user: User, frame: Action, session_id: uuid.UUID | None = None)
         case SendFrame():
             return await _send(user, frame)
         case EditFrame():
-            edited = await start.edit(user, frame.message, frame.client_id, frame.text, frame.choice, TurnPublisher)
+            written = (frame.message, frame.client_id, frame.text, frame.choice)
+            edited = await start.edit(user, *written, pasted=frame.pasted, listen=TurnPublisher)
             return Stored(edited.message, edited.duplicate)
         case ShowFrame():
             session = await in_database(branches.show, user, frame.message)
@@ -149,6 +151,7 @@ async def _send(user: User, frame: SendFrame) -> Sent:
         mode=frame.mode,
         choice=frame.choice,
         files=frame.files,
+        pasted=frame.pasted or (),
         listen=TurnPublisher,
     )
     if isinstance(accepted, QueuedMessage):
@@ -164,7 +167,8 @@ async def _begin_anew(user: User, frame: SendFrame, ending: EndCommand) -> Ended
 
     def accept(holder: uuid.UUID) -> transcript.AcceptedMessage:
         written = (frame.client_id, holder, frame.mode, frame.choice, frame.files)
-        return commands.begin_anew(user, frame.session, follower_id, ending, *written)
+        rest = within(frame.pasted or (), ending.start)
+        return commands.begin_anew(user, frame.session, follower_id, ending, *written, pasted=rest)
 
     accepted = await start.send_by(user, frame.client_id, accept, TurnPublisher)
     first = Stored(accepted.message, accepted.duplicate)

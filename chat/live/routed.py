@@ -11,6 +11,7 @@ from django.conf import settings
 
 from chat.conversations import transcript
 from chat.conversations.keys import Sender
+from chat.conversations.pasted import within
 from chat.live.frames import MessageFrameFields
 from chat.live.handle import Stored
 from chat.live.publisher import TurnPublisher
@@ -83,7 +84,15 @@ async def _deliver(
     user: User, sender: Sender, message: MessageFrameFields, ending: commands.EndCommand | None
 ) -> Delivered:
     text = ending.text if ending else message.text
-    incoming = deliver.Incoming(sender, message.client_id, text, message.mode, message.choice, message.files)
+    incoming = deliver.Incoming(
+        sender,
+        message.client_id,
+        text,
+        message.mode,
+        message.choice,
+        message.files,
+        within(message.pasted or (), ending.start if ending else 0),
+    )
     reason = ending.reason if ending else ""
 
     def accept(holder: uuid.UUID) -> transcript.AcceptedMessage:

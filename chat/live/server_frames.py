@@ -8,6 +8,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from chat.conversations.pasted import Ranges
 from chat.conversations.shared.people import Participant
 from chat.conversations.shared.queue import Waiting
 from chat.models import Message
@@ -111,6 +112,7 @@ class WaitingMessage(TypedDict):
     initials: str
     text: str
     files: int
+    pasted: Ranges
 
 
 class QueueFrame(TypedDict):
@@ -290,6 +292,7 @@ def queue_frame(waiting: Sequence[Waiting]) -> QueueFrame:
                 "initials": each.author.initials,
                 "text": each.text,
                 "files": each.files,
+                "pasted": each.pasted,
             }
             for each in waiting
         ],

@@ -301,6 +301,12 @@ class Message(models.Model):
     Status = AnswerStatus
     # The key in `meta` of the server in ONECLAW_UPSTREAMS that has given an answer; the first server is not named.
     UPSTREAM_KEY = "upstream"
+    # The key in `meta` of what its person pasted: ranges [start, end] of code points of `text`, in ascending order.
+    PASTED_KEY = "pasted"
+    # The key in `meta` of what the model's server said about an answer that has failed, for administrators.
+    SERVER_SAID_KEY = "server_said"
+    # The stop reasons of an answer that has become as long as it may be, which the page offers to continue.
+    CUT_ENDINGS = ("max_tokens", "model_context_window_exceeded")
 
     session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="messages", db_index=False)
     # The sequence number in the session: 1, 2, 3 … without a gap.
@@ -328,7 +334,7 @@ class Message(models.Model):
     # another conversation, "schedule", a scheduled turn, "member", or "copy", another person whose link was copied;
     # "from", which member wrote it in a shared conversation (chat/conversations/shared/marks.py); "origin", the id of
     # that conversation, and "hops", how many conversations it has passed since a person's message; "answer_lines", the
-    # numbers of the lines under an answer.
+    # numbers of the lines under an answer; "pasted", what of it was pasted (PASTED_KEY).
     meta = models.JSONField(default=dict)
     # The words of the text blocks, for search and lists.
     text = models.TextField(blank=True)
@@ -394,6 +400,19 @@ class Message(models.Model):
     def file_ids(self) -> list[uuid.UUID]:
         """Return the ids of the attachments that the message references, in order."""
         return [uuid.UUID(block["id"]) for block in self.content if block["type"] == "attachment"]
+
+    @property
+    def pasted_texts(self) -> list[str]:
+        """Return the parts of `text` that its person pasted, in order."""
+        return [self.text[start:end] for start, end in self.meta.get(self.PASTED_KEY, [])]
+
+    @property
+    def typed_text(self) -> str:
+        """Return `text` without the parts that its person pasted, of which a line break is left."""
+        typed, at = "", 0
+        for start, end in self.meta.get(self.PASTED_KEY, []):
+            typed, at = f"{typed}{self.text[at:start]}\n", end
+        return (typed + self.text[at:]).strip()
 
     def tool_uses(self) -> list[dict[str, Any]]:
         return [block for block in self.content if block["type"] == "tool_use"]

@@ -1,7 +1,7 @@
 """The details of a message: who wrote it, when, what it cost, and what of the extensions went into it."""
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q
@@ -10,6 +10,8 @@ from chat import extensions
 from chat.extensions import Detail
 from chat.models import Message
 from oneclaw import llm
+from oneclaw.spend.prices import cost_of
+from oneclaw.spend.usage import count_of, counts_of
 
 
 @dataclass(frozen=True)
@@ -63,11 +65,11 @@ def tokens_of(answers: Sequence[Message]) -> Tokens:
     """Add up the requests, each at the price of the server that has answered."""
 
     def total(name: str) -> int:
-        return sum(int((answer.usage or {}).get(name) or 0) for answer in answers)
+        return sum(count_of(answer.usage, name) for answer in answers)
 
     costs = [
-        cost_of(answer.usage or {}, price_of(answer.model, llm.prices_on(answer.meta.get(Message.UPSTREAM_KEY, ""))))
-        for answer in answers
+        cost_of(each.model, counts_of(each.usage), llm.prices_on(each.meta.get(Message.UPSTREAM_KEY, "")))
+        for each in answers
     ]
     known = [cost for cost in costs if cost is not None]
     return Tokens(
@@ -77,18 +79,3 @@ def tokens_of(answers: Sequence[Message]) -> Tokens:
         written=total("output_tokens"),
         cost=sum(known) if len(known) == len(costs) else None,
     )
-
-
-def price_of(model: str, prices: Mapping[str, tuple[float, ...]]) -> tuple[float, ...] | None:
-    """Return the price of the longest name with which the model's begins: servers add dates to names. Pure."""
-    fitting = [name for name in prices if model.startswith(name)]
-    return prices[max(fitting, key=len)] if fitting else None
-
-
-def cost_of(usage: dict[str, object], price: tuple[float, ...] | None) -> float | None:
-    """Return the US dollars of one request. Prices are per million tokens: read, written, read from the cache, written
-    to it."""
-    if price is None:
-        return None
-    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    return sum(float(str(usage.get(name) or 0)) * each for name, each in zip(names, price, strict=True)) / 1_000_000

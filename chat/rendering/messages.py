@@ -10,15 +10,16 @@ from itertools import zip_longest
 from typing import Any
 
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
 from chat import extensions
-from chat.answering import INSTEAD_OF_KEY, WITHOUT_MEMORY_KEY, offered_models
+from chat.answering import INSTEAD_OF_KEY, PLAIN_KEY, WITHOUT_MEMORY_KEY, offered_models
 from chat.models import Message, Version
-from chat.rendering import citations, incremental
+from chat.rendering import citations, incremental, outgoing_links
 from chat.rendering.cards import RUNNING_CARD, Card
-from oneclaw.llm import Block
+from oneclaw.llm import Block, ToolsWithoutEndError
 from oneclaw.reasons import Reason
 from oneclaw.text import file_size
 
@@ -30,6 +31,9 @@ TIME_SLOT = "-message-time-"
 # The key in Message.meta of the numbers of the lines under an answer, by the name of their extension.
 ANSWER_LINES_KEY = "answer_lines"
 
+# The blocks of an answer, and of a message, that a page shows.
+SHOWN_BLOCKS = ("thinking", "tool_use", "attachment")
+
 # A card in the HTML of an answer. Its content is escaped, so that the first end tag is its own.
 CARD = re.compile(r'<tool-card class="card [^>]*?data-tool="([^"]*)".*?</tool-card>', re.DOTALL)
 
@@ -39,13 +43,25 @@ def messages_html(messages: Iterable[Message], results: Mapping[str, Card]) -> S
 
     `results` are the cards of tool results by tool_use id (Message.meta["cards"] of the messages around them).
     """
-    articles = [article(message, results) for message in messages if message.is_said]
+    articles = [article(message, results) for message in messages if message.is_said and not is_blank(message)]
     return render_to_string("chat/_messages.html", {"messages": articles}) if articles else SafeString()
 
 
 def message_html(message: Message, results: Mapping[str, Card] | None = None) -> SafeString:
     """Return one stored message as an article; "" for what is not said. `results` are as in messages_html."""
     return messages_html([message], results or message.closed_cards or {})
+
+
+def is_blank(message: Message) -> bool:
+    """Return whether the message is an answer without anything to show, after which the model was asked once more."""
+    return (
+        message.status == Message.Status.COMPLETE
+        and not message.text
+        and not any(
+            block["type"] in SHOWN_BLOCKS and (block.get("thinking") or block["type"] != "thinking")
+            for block in message.content
+        )
+    )
 
 
 def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
@@ -56,6 +72,8 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
         "seq": str(message.seq),
         "status": status,
         "text": message.text,
+        # For the field in which its author edits it.
+        "pasted": json.dumps(message.meta[message.PASTED_KEY]) if message.PASTED_KEY in message.meta else "",
         "by_person": by_person,
         "is_relayed": by_person and bool(message.origin_id),
         "origin": message.origin_id,
@@ -73,6 +91,8 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
         "actions": actions_html(message),
         "is_continued": message.meta.get("continued", False),
         "by_itself_at": message.meta.get("at", "") if message.meta.get("by") == "schedule" else "",
+        "can_continue": bool(message.text) or (has_ending(message) and is_kept(message)),
+        "said_url": reverse("message_said", args=[message.pk]) if message.meta.get(Message.SERVER_SAID_KEY) else "",
         "has_ending": not by_person and has_ending(message),
         "error": message.turn.error if status == Message.Status.FAILED and message.turn else None,
     }
@@ -88,6 +108,8 @@ def remarks(message: Message) -> list[str]:
         found.append(not_available(message) % about)
     if message.meta.get(WITHOUT_MEMORY_KEY):
         found.append(gettext("Answered without memory"))
+    if message.meta.get(PLAIN_KEY):
+        found.append(gettext("Sent as plain text, without tools and files: the model’s server accepts nothing else."))
     return found
 
 
@@ -160,10 +182,20 @@ def render_actions(
     return render_to_string("chat/_actions.html", context)
 
 
+def is_kept(message: Message) -> bool:
+    """Return whether an answer without text can be continued: its thinking took all the room, or it has failed because
+    the model went on calling tools, of which what was found is kept."""
+    turn = message.turn if message.status == Message.Status.FAILED else None
+    return message.stop_reason in Message.CUT_ENDINGS or (
+        turn is not None and turn.error_code == ToolsWithoutEndError.code
+    )
+
+
 def has_ending(message: Message) -> bool:
     """Return whether an answer ended in another way than regularly, which templates/chat/_ending.html says."""
     if message.status == Message.Status.COMPLETE:
-        return message.stop_reason == "max_tokens"
+        # Not in the middle of an answer, which goes on after its tools.
+        return message.stop_reason in Message.CUT_ENDINGS and not message.tool_uses()
     return message.status != Message.Status.RUNNING
 
 
@@ -175,6 +207,7 @@ def answer_html(message: Message, results: Mapping[str, Card]) -> SafeString:
         html = with_fresh_cards(message, results)
     else:
         html = rendered(message.content, results)
+    html = mark_safe(outgoing_links.with_hosts(html, message.pk))  # noqa: S308 - escaped there
     sources = message.meta.get(citations.SOURCES_KEY)
     # What came from its owner's memory before the conversation was shared is not named to others.
     marks = citations.Marks(sources or {}, None if message.hides_memory else message.pk)

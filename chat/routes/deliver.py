@@ -14,6 +14,7 @@ from django.db import transaction
 from chat.conversations import lifecycle, model_choice, transcript
 from chat.conversations.keys import RouteScope, Sender, conversation_key, route_key
 from chat.conversations.model_choice import NO_CHOICE, Choice
+from chat.conversations.pasted import Ranges
 from chat.models import Agent, ChatSession, Message, SessionRoute, Turn
 from chat.routes import identities, resets
 from oneclaw.locks import hold
@@ -30,6 +31,7 @@ class Incoming:
     mode: str | None = None
     choice: Choice = NO_CHOICE
     files: Sequence[uuid.UUID] = ()
+    pasted: Ranges = ()
 
 
 def key_of(user: User, agent: Agent, sender: Sender) -> str:
@@ -72,7 +74,7 @@ def accept(
     if known_in is not None:
         return transcript.accept(*message, files=incoming.files)
     choice = replace(incoming.choice, agent=None)
-    accepted = transcript.accept(*message, incoming.mode, choice, incoming.files)
+    accepted = transcript.accept(*message, incoming.mode, choice, incoming.files, pasted=incoming.pasted)
     record_sender(route, incoming.sender)
     return accepted
 

@@ -26,12 +26,13 @@ from chat.schedules import head as heads
 from chat.schedules.head import BeatContext
 from chat.schedules.quiet import Answer, answer_of_call, answer_of_text
 from chat.schedules.respond import RESPOND, RESPOND_NAME
-from chat.turns.answer import FAILED_ENDINGS, end_columns
+from chat.turns.answer import end_columns, failure_after
 from chat.turns.checkpoints import kept
 from chat.turns.tools import WaitingCall, call_tool, failed, validate
 from oneclaw import llm
 from oneclaw.models import User, clock
 from oneclaw.spend.calls import Spending
+from oneclaw.spend.usage import counts_of
 
 # Requests of one beat, the tokens of each answer, and the seconds of all of them.
 MAX_ROUNDS = 3
@@ -90,8 +91,8 @@ def ask(beat: Beat, session: ChatSession, context: BeatContext) -> Asked:
         for number in range(1, MAX_ROUNDS + 1):
             content, broken, finished = _answer_of(turn, request, deadline)
             _count(beat, finished)
-            if ending := FAILED_ENDINGS.get(finished.stop_reason):
-                raise ending
+            if failure := failure_after(finished, is_empty=False):
+                raise failure
             uses = [block for block in content if block["type"] == "tool_use"]
             if not uses or (number == MAX_ROUNDS and not any(use["name"] == RESPOND_NAME for use in uses)):
                 transcript.finish_turn(turn, answer, content, Turn.Status.COMPLETE, **end_columns(finished))
@@ -152,10 +153,9 @@ async def _read(
         async with asyncio.timeout(left), kept(turn, spending), aclosing(stream) as events:
             async for event in events:
                 if isinstance(event, llm.BlockFinished):
-                    block = _with_own_id(event.block, content)
-                    content.append(block)
+                    content.append(event.block)
                     if event.error:
-                        broken[block["id"]] = event.error
+                        broken[event.block["id"]] = event.error
                 elif isinstance(event, llm.Finished):
                     return content, broken, event
     except TimeoutError:
@@ -163,17 +163,11 @@ async def _read(
     raise llm.CutOffError("the stream ended without an end")
 
 
-def _with_own_id(block: llm.Block, content: Sequence[llm.Block]) -> llm.Block:
-    ids = {other["id"] for other in content if other["type"] == "tool_use"}
-    return block | {"id": f"toolu_{uuid.uuid4().hex}"} if block.get("id") in ids else block
-
-
 def _count(beat: Beat, finished: llm.Finished) -> None:
     """Add the tokens of a request to `beat`."""
-    names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    spent = sum(int(finished.usage.get(name) or 0) for name in names)
-    beat.usage = [*beat.usage, [finished.model, {name: finished.usage.get(name) or 0 for name in names}]]
-    beat.heartbeat(tokens=F("tokens") + spent, usage=beat.usage)
+    counts = counts_of(finished.usage)
+    beat.usage = [*beat.usage, [finished.model, counts]]
+    beat.heartbeat(tokens=F("tokens") + sum(counts.values()), usage=beat.usage)
 
 
 def _use_tools(

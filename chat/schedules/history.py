@@ -7,7 +7,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from chat.models import Beat, BeatQuerySet
-from chat.rendering.details import cost_of, price_of
+from oneclaw.spend.prices import cost_of
+from oneclaw.spend.usage import counts_of
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ def beat_rows(beats: BeatQuerySet) -> list[BeatRow]:
 
 def cost_of_beat(beat: Beat) -> float | None:
     """Return what the requests of `beat` cost; None when a price is missing or nothing was asked."""
-    costs = [cost_of(usage, price_of(model, settings.PRICES)) for model, usage in beat.usage]
+    costs = [cost_of(model, counts_of(usage), settings.PRICES) for model, usage in beat.usage]
     known = [cost for cost in costs if cost is not None]
     return sum(known) if known and len(known) == len(costs) else None
 

@@ -1,22 +1,17 @@
 """A growing answer: the API's blocks, which are stored, and the HTML blocks, which a page shows."""
 
-import uuid
 from typing import Any
 
 from chat.models import Message
-from chat.rendering import citations
+from chat.rendering import citations, outgoing_links
 from chat.rendering.cards import RUNNING_CARD
 from chat.rendering.incremental import GrowingText
 from chat.rendering.messages import card_html, thinking_html, with_code_buttons
-from oneclaw.llm import AnswerRefusedError, Block, ContextTooLongError, Finished, ModelRequestError
+from oneclaw.llm import AnswerRefusedError, Block, EmptyAnswerError, Finished, ModelRequestError
 from oneclaw.text import replace_unstorable, replace_unstorable_in_json
 
-# The stop reasons that make a turn fail. After any other one, an answer without tool calls is complete; after
-# max_tokens the page offers to continue.
-FAILED_ENDINGS: dict[str, type[ModelRequestError]] = {
-    "refusal": AnswerRefusedError,
-    "model_context_window_exceeded": ContextTooLongError,
-}
+# The stop reason of an answer that the model declined to give, and of one that its server has paused.
+REFUSAL, PAUSE = "refusal", "pause_turn"
 
 
 class GrowingThinking:
@@ -72,6 +67,13 @@ class GrowingAnswer:
         """Return the text of the answer so far, without thinking."""
         return citations.plain_text(self.content, self._sources)
 
+    @property
+    def is_empty(self) -> bool:
+        """Return whether the answer says nothing and calls no tool."""
+        return not any(
+            block["type"] == "tool_use" or (block["type"] == "text" and block["text"].strip()) for block in self.content
+        )
+
     def start(self, index: int, block: Block) -> None:
         """Begin block `index` of the API's answer. A tool call is added only by `finish`."""
         if (kind := block["type"]) in GROWING:
@@ -112,14 +114,6 @@ class GrowingAnswer:
         if text:
             self._growing[index].append(text)
 
-    def with_own_id(self, block: Block) -> Block:
-        """Return the tool_use block with an id that no other call of this answer has.
-
-        A result names its call by the id, and the provider refuses a conversation in which two calls have the same.
-        """
-        ids = {other["id"] for other in self.content if other["type"] == "tool_use"}
-        return block if block["id"] not in ids else block | {"id": f"toolu_{uuid.uuid4().hex}"}
-
     def finish(self, index: int, block: Block) -> None:
         """Complete block `index` with `block`; deltas may have added all of its text before."""
         if (kind := block["type"]) in GROWING:
@@ -150,7 +144,7 @@ class GrowingAnswer:
         """Return the HTML of a text with its code furnished and its marks numbered."""
         if self._marks is None and self._sources:
             self._marks = citations.Marks(self._sources, self.message.pk)
-        html = with_code_buttons(html)
+        html = outgoing_links.with_hosts(with_code_buttons(html), self.message.pk)
         return self._marks.numbered(html) if self._marks else html
 
     def changes(self) -> list[tuple[int, str]]:
@@ -175,6 +169,15 @@ class GrowingAnswer:
 
 
 GROWING: dict[str, type[GrowingText | GrowingThinking]] = {"text": GrowingText, "thinking": GrowingThinking}
+
+
+def failure_after(finished: Finished, *, is_empty: bool) -> ModelRequestError | None:
+    """Return why an answer that ended so is none; None when it is one."""
+    if finished.stop_reason == REFUSAL:
+        return AnswerRefusedError(finished.explanation)
+    if is_empty and finished.stop_reason not in Message.CUT_ENDINGS:
+        return EmptyAnswerError(f"stop reason {finished.stop_reason}")
+    return None
 
 
 def end_columns(finished: Finished) -> dict[str, Any]:

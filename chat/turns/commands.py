@@ -15,6 +15,7 @@ from chat.compaction import changes, planning
 from chat.context.meter import meter_of
 from chat.conversations import lifecycle, transcript
 from chat.conversations.model_choice import Choice
+from chat.conversations.pasted import Ranges
 from chat.extensions import COMMAND_CALL_PREFIX, ToolCommand, ToolError
 from chat.models import ChatSession, ContextRound, Message, Turn
 from oneclaw.llm.blocks import Block
@@ -40,13 +41,16 @@ class EndCommand:
 
     reason: str
     text: str = ""
+    # Where that begins in what the person wrote.
+    start: int = 0
 
 
 def ending_in(text: str) -> EndCommand | None:
     """Return the command in `text` that ends the conversation; None when it is none. Only /end takes no text."""
     word, rest = parted(text)
     reason = COMMANDS.get(word)
-    return EndCommand(reason, rest) if reason and not (rest and reason == "end") else None
+    start = len(text.rstrip()) - len(rest)
+    return EndCommand(reason, rest, start) if reason and not (rest and reason == "end") else None
 
 
 def end_conversation(user: User, session_id: uuid.UUID, reason: str) -> uuid.UUID | None:
@@ -72,6 +76,8 @@ def begin_anew(
     mode: str | None,
     choice: Choice,
     files: Sequence[uuid.UUID],
+    *,
+    pasted: Ranges = (),
 ) -> transcript.AcceptedMessage:
     """Store the text of `ending` as the first message of a new conversation like `session_id`, which it ends.
 
@@ -86,7 +92,8 @@ def begin_anew(
         follower.route_id = None
         ChatSession.objects.bulk_create([follower], ignore_conflicts=True)
         mode, choice = None, replace(choice, agent=None)
-    accepted = transcript.accept(user, follower_id, client_id, ending.text, holder, mode, choice, files)
+    message = (user, follower_id, client_id, ending.text, holder)
+    accepted = transcript.accept(*message, mode, choice, files, pasted=pasted)
     if session is not None and not accepted.duplicate:
         lifecycle.end(session, ending.reason, follower=accepted.message.session)
     return accepted

@@ -6,6 +6,7 @@ by a limit, by a failure of the model, or because the process stops.
 
 import asyncio
 import contextlib
+import enum
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from contextlib import aclosing
@@ -16,7 +17,7 @@ from django.conf import settings
 
 from chat import extensions
 from chat.compaction import room
-from chat.context.notices import ANSWER_NOW
+from chat.context import notices
 from chat.context.prompt import build_request, set_answer_meta, upstream_meta, withhold_earlier_thinking
 from chat.conversations import transcript
 from chat.conversations.payers import payer_of_answers
@@ -25,22 +26,26 @@ from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
 from chat.signals import turn_finished
 from chat.turns import admission, answer_lines, commands, hooks, waiting_calls
-from chat.turns.answer import FAILED_ENDINGS, GrowingAnswer, end_columns
+from chat.turns.answer import PAUSE, REFUSAL, GrowingAnswer, end_columns, failure_after
 from chat.turns.checkpoints import checkpoints
 from chat.turns.listener import TurnListener
 from chat.turns.persist import persist
 from chat.turns.slots import turn_slots
 from chat.turns.sources import TurnSources
-from chat.turns.tools import WaitingCall, call_tool
+from chat.turns.tools import CALLS_MAX_COUNT, WaitingCall, call_tool, in_groups, not_run
+from chat.turns.turn_room import TurnRoom
 from chat.turns.waiting_calls import BegunCall
 from oneclaw import llm
 from oneclaw.llm import descriptions
 from oneclaw.spend.calls import Spending
 from oneclaw.telemetry.turns import measured
+from oneclaw.text import replace_unstorable
 from oneclaw.threads import in_database, in_tool_thread
 
 logger = logging.getLogger(__name__)
 R = TypeVar("R")
+# The most that is kept of what a server says about a request that it refuses.
+SAID_MAX_CHARS = 500
 
 
 def start(turn: Turn, answer: Message, listen: "ListenerFactory", prompt: Message | None = None) -> "RunningTurn":
@@ -48,6 +53,14 @@ def start(turn: Turn, answer: Message, listen: "ListenerFactory", prompt: Messag
     running = RunningTurn(turn, answer, listen)
     running.listener.begun(prompt)
     return running
+
+
+class Form(enum.Enum):
+    """How the requests of a turn are sent."""
+
+    WHOLE = enum.auto()
+    UNTHINKING = enum.auto()
+    PLAIN = enum.auto()
 
 
 class TurnEndedError(Exception):
@@ -73,6 +86,11 @@ class RunningTurn:
         # Whether it was checked, before the first request, that the conversation fits into the model's window.
         self._has_room = False
         self._sources = TurnSources()
+        self._room = TurnRoom()
+        self._form = Form.WHOLE
+        # Whether the model must answer in words now, was told that its answer has none, and how often it has paused.
+        self._must_answer = self._was_asked_again = False
+        self._pauses = 0
         # The model that hooks chose for this turn, "" for that of the conversation; None before they were asked.
         self._model: str | None = None
         # The finished tool calls, and what the answer said with them.
@@ -113,8 +131,9 @@ class RunningTurn:
     async def _answer(self) -> None:
         try:
             finished = await self._rounds()
-            ending = FAILED_ENDINGS.get(finished.stop_reason)
-            await self._finish("failed" if ending else "complete", ending() if ending else None, finished)
+            has_said = any(said.strip() for said in self._said)
+            failure = failure_after(finished, is_empty=self.answer.is_empty and not has_said)
+            await self._finish("failed" if failure else "complete", failure, finished)
         except TurnEndedError:
             await self._finish(self.ending)
         except TimeoutError:
@@ -134,21 +153,54 @@ class RunningTurn:
         """Request answers and run their tools; return how the last answer, which calls no tool, finished."""
         needs_slot = not await self._is_command()
         self._deadline = asyncio.get_running_loop().time() + settings.TURN_TIMEOUT
-        for number in range(settings.TOOL_ROUNDS + 1):
+        self._must_answer, rounds = not settings.TOOL_ROUNDS, 0
+        while True:
             if needs_slot and not self._has_slot:
                 await self._take_slot()
             async with asyncio.timeout_at(self._deadline):
                 finished, broken = await self._stream_or_heal()
-            uses = [block for block in self.answer.content if block["type"] == "tool_use"]
-            if not uses:
+            self._room.answered(finished, self.answer.content)
+            if uses := [block for block in self.answer.content if block["type"] == "tool_use"]:
+                if self._must_answer:
+                    raise llm.ToolsWithoutEndError("called tools again when it was told not to")
+                rounds += 1
+                self._must_answer = rounds == settings.TOOL_ROUNDS
+                await self._use_tools(uses, broken, finished, [notices.ANSWER_NOW] if self._must_answer else [])
+            elif notice := self._notice_after(finished):
+                await self._go_on(finished, notice)
+            else:
                 return finished
-            if number == settings.TOOL_ROUNDS:
-                raise llm.UnreadableAnswerError("called tools again when it was told not to")
-            is_last = number + 1 == settings.TOOL_ROUNDS
-            await self._use_tools(uses, broken, finished, [ANSWER_NOW] if is_last else [])
             if self.ending:
                 raise TurnEndedError
-        raise AssertionError("The last round returns or raises.")
+
+    def _notice_after(self, finished: llm.Finished) -> llm.Block | None:
+        """Return the notice to the model after an answer that is not the last one; None when it is."""
+        if finished.stop_reason == PAUSE and self._pauses < settings.TOOL_ROUNDS:
+            self._pauses += 1
+            return notices.GO_ON
+        if (
+            self.answer.is_empty
+            and not self._was_asked_again
+            and finished.stop_reason not in (REFUSAL, *Message.CUT_ENDINGS)
+        ):
+            self._was_asked_again = True
+            return notices.PLEASE_ANSWER
+        return None
+
+    async def _go_on(self, finished: llm.Finished, notice: llm.Block) -> None:
+        """Keep this answer, and begin the next one, before which the model reads `notice`."""
+        answer, content = self.answer.message, self.answer.content
+        self._said.append(self.answer.text)
+        self._room.brought([notice])
+        with self.spending.storing() as spends:
+            ended = end_columns(finished)
+            following = await persist(transcript.finish_part, self.turn, answer, content, notice, spends, **ended)
+        self._begin_next(answer, {}, following)
+
+    def _begin_next(self, answer: Message, cards: dict[str, Card], following: Message) -> None:
+        following.version = answer.version
+        self.answer = GrowingAnswer(following)
+        self.listener.round_finished(answer, cards, following)
 
     async def _is_command(self) -> bool:
         """Return whether the message is a tool command, which is answered without the model."""
@@ -194,8 +246,9 @@ class RunningTurn:
 
     async def _stream_or_heal(self) -> tuple[llm.Finished, dict[str, str]]:
         """Do as _stream; once more without earlier thinking when the provider refuses it, which is a defect; without
-        its own signed summary when it does not take that any more; and with a summary of earlier messages when the
-        request is too long."""
+        its own signed summary when it does not take that any more; with a summary of earlier messages when the request
+        is too long; and when the server refuses it for a reason that is not known, without any thinking, and then as
+        plain text."""
         keeps = [room.Keep.NEWEST_TURNS, room.Keep.LAST_TURN]
         may_withhold = may_drop = True
         while True:
@@ -213,9 +266,21 @@ class RunningTurn:
                 may_withhold = False
                 logger.error("Turn %s: earlier thinking was refused, and is withheld: %s", self.turn.pk, failure)
                 await persist(withhold_earlier_thinking, self.turn)
-            except llm.ContextTooLongError:
+            except llm.ContextTooLongError as failure:
                 if self.answer.content or not await self._make_room_at_once(keeps):
+                    failure.is_by_message = self._room.is_taken_by_prompt
                     raise
+            except llm.BadRequestError as failure:
+                if self.answer.content or self._form is Form.PLAIN:
+                    raise
+                logger.warning(
+                    "Turn %s: the request was refused, and is sent in a plainer form: %s", self.turn.pk, failure
+                )
+                if self._form is Form.WHOLE:
+                    self._form = Form.UNTHINKING
+                    await persist(withhold_earlier_thinking, self.turn)
+                else:
+                    self._form = Form.PLAIN
 
     async def _make_room_at_once(self, keeps: list[room.Keep]) -> bool:
         """Take earlier messages out of the next request, those that the first of `keeps` leaves; return whether that
@@ -248,8 +313,6 @@ class RunningTurn:
                         case llm.BlockStarted(index, block):
                             self.answer.start(index, block)
                         case llm.BlockFinished(index, block, error):
-                            if block["type"] == "tool_use":
-                                block = self.answer.with_own_id(block)
                             self.answer.finish(index, block)
                             if block["type"] == "tool_use":
                                 self.listener.tool_called(block)
@@ -276,6 +339,10 @@ class RunningTurn:
         self._has_asked = True
         if self._model:
             request = replace(request, model=self._model)
+        if self._form is not Form.WHOLE:
+            request = replace(request, thinks=False, is_plain=self._form is Form.PLAIN)
+        request = replace(request, must_answer=self._must_answer)
+        self._room.asked(request)
         set_answer_meta(self.answer.message, request, self.turn)
         self.answer.message.meta |= self._sources.asked(self.turn, request)
         return llm.stream(request, self.spending)
@@ -293,6 +360,9 @@ class RunningTurn:
             self._has_room = True
             if isinstance(begun, llm.Request):
                 return begun
+        elif self._room.left < 0 and settings.COMPACTION:
+            # Its own results have filled the window: messages before this turn give way, if there are any.
+            await self._make_room_at_once([room.Keep.NEWEST_TURNS, room.Keep.LAST_TURN])
         return await persist(build_request, self.turn)
 
     async def _use_tools(
@@ -300,9 +370,9 @@ class RunningTurn:
         uses: list[llm.Block],
         broken: dict[str, str],
         finished: llm.Finished,
-        notices: Sequence[llm.Block],
+        notes: Sequence[llm.Block],
     ) -> None:
-        """Run the calls `uses` of this answer in order, and begin the next answer, which also reads `notices`."""
+        """Run the calls `uses` of this answer in order, and begin the next answer, which also reads `notes`."""
         answer = self.answer.message
         self._said.append(self.answer.text)
         with self.spending.storing() as spends:
@@ -311,24 +381,27 @@ class RunningTurn:
         found: dict[str, llm.Block] = {}
         cards: dict[str, Card] = {}
         waiting: list[BegunCall] = []
-        for use in uses:
-            called = await in_tool_thread(call_tool, self.turn, answer, use, broken.get(use["id"], ""))
-            if isinstance(called, WaitingCall):
-                waiting.append((called, asyncio.ensure_future(called.pending.begin())))
-                cards[use["id"]] = called.card
-            else:
-                found[use["id"]], cards[use["id"]] = called
+        for group in in_groups(uses[:CALLS_MAX_COUNT]):
+            running = [in_tool_thread(call_tool, self.turn, answer, use, broken.get(use["id"], "")) for use in group]
+            for use, called in zip(group, await asyncio.gather(*running), strict=True):
+                if isinstance(called, WaitingCall):
+                    waiting.append((called, asyncio.ensure_future(called.pending.begin())))
+                    cards[use["id"]] = called.card
+                else:
+                    found[use["id"]], cards[use["id"]] = called
+                self.listener.tool_finished(use, cards[use["id"]])
+        for use in uses[CALLS_MAX_COUNT:]:
+            found[use["id"]], cards[use["id"]] = not_run(use)
             self.listener.tool_finished(use, cards[use["id"]])
         if waiting:
             await self._await_calls(answer, results, waiting, found, cards)
         self._calls += [answer_lines.finished_call(use, found[use["id"]], cards[use["id"]]) for use in uses]
-        content = [*(found[use["id"]] for use in uses), *notices]
-        self._sources.found(uses, found, results)
+        content = [*(found[use["id"]] for use in uses), *notes]
+        sent = self._sources.found(uses, {use["id"]: found[use["id"]] for use in uses}, results, self._room.left)
+        self._room.brought(sent)
         meta = self._sources.meta
         following = await persist(transcript.finish_tools, self.turn, answer, results, content, cards, meta)
-        following.version = answer.version
-        self.answer = GrowingAnswer(following)
-        self.listener.round_finished(answer, cards, following)
+        self._begin_next(answer, cards, following)
 
     async def _await_calls(
         self,
@@ -369,7 +442,7 @@ class RunningTurn:
                 spends,
                 code=failure.code if failure else "",
                 error=failure.reason if failure else None,
-                more_meta=self._line_meta,
+                more_meta=lambda: self._line_meta() | said_by_server(failure),
                 **(end_columns(finished) if finished else {}),
             )
         self.listener.finished(message, failure)
@@ -386,6 +459,12 @@ class RunningTurn:
             await in_database(hooks.send_turn_finished, self.turn)
         if extensions.hooks_at(TurnFinished):
             await in_tool_thread(hooks.turn_has_finished, self.turn, self.answer.message)
+
+
+def said_by_server(failure: llm.ModelRequestError | None) -> dict[str, str]:
+    """Return what is stored with an answer that has failed for administrators: the words of the model's server."""
+    words = failure.explanation.strip() if failure else ""
+    return {Message.SERVER_SAID_KEY: replace_unstorable(words)[:SAID_MAX_CHARS]} if words else {}
 
 
 ListenerFactory = Callable[[RunningTurn], TurnListener]

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from chat.context.passages import cited_calls, sources_of_prompt, sources_of_results
-from chat.context.results import shares_of
+from chat.context.results import ResultShares, fitted, sent_results, shares_of
 from chat.context.view import META_KEY
 from chat.models import Message, Turn
 from chat.rendering.citations import SOURCES_KEY
@@ -26,13 +26,19 @@ class TurnSources:
         self._titles |= sources_of_prompt(turn.prompt)
         return self.meta
 
-    def found(self, uses: Sequence[llm.Block], results: Mapping[str, llm.Block], row: Message) -> None:
-        """Note the results of the calls `uses`, by tool_use id, and in their `row` how the model is sent them."""
-        shares = shares_of(list(results.values()), uses, self._offered)
+    def found(
+        self, uses: Sequence[llm.Block], results: Mapping[str, llm.Block], row: Message, room_tokens: int
+    ) -> list[llm.Block]:
+        """Note the results of the calls `uses`, by tool_use id, and in their `row` how the model is sent them: in
+        `room_tokens`, if that is possible. Return them as they are sent."""
+        content = list(results.values())
+        shares: ResultShares = shares_of(content, uses, self._offered)
+        shares = fitted(content, shares, room_tokens, llm.cached_facts(self._model).chars_per_token)
         cited = cited_calls(uses, results, shares, self._model)
         if sent := {name: value for name, value in (("results", shares), ("cited", cited)) if value}:
             row.meta = {META_KEY: sent}
         self._titles |= sources_of_results(uses, results)
+        return sent_results(content, shares)
 
     @property
     def meta(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from chat.conversations import branches, transcript
 from chat.conversations.model_choice import NO_CHOICE, Choice
+from chat.conversations.pasted import Ranges
 from chat.conversations.shared import queue
 from chat.models import Message, QueuedMessage
 from chat.turns import loop, retry
@@ -35,6 +36,7 @@ async def send(
     mode: str | None = None,
     choice: Choice = NO_CHOICE,
     files: Sequence[uuid.UUID] = (),
+    pasted: Ranges = (),
     listen: ListenerFactory,
 ) -> transcript.AcceptedMessage | QueuedMessage:
     """Store a person's message once per `client_id`, and answer it; in a shared conversation, in which an answer is
@@ -42,14 +44,15 @@ async def send(
 
     Raise QueueFullError, the errors of chat/turns/admission.py and those of `transcript.accept`.
     """
-    accept = partial(transcript.accept, user, session_id, client_id, text, uuid.uuid4(), mode, choice, files)
+    written = (user, session_id, client_id, text)
+    accept = partial(transcript.accept, *written, uuid.uuid4(), mode, choice, files, pasted=pasted)
     await admit(user, client_id)
 
     async def store() -> transcript.AcceptedMessage | QueuedMessage:
         try:
             return _run(await persist(within_budgets, user, client_id, accept), listen)
         except transcript.SessionBusyError:
-            return await persist(queue.add, user, session_id, client_id, text, choice, files)
+            return await persist(partial(queue.add, *written, choice, files, pasted=pasted))
 
     return await _to_its_end(store())
 
@@ -74,7 +77,14 @@ async def send_by(
 
 
 async def edit(
-    user: User, message_id: int, client_id: uuid.UUID, text: str, choice: Choice, listen: ListenerFactory
+    user: User,
+    message_id: int,
+    client_id: uuid.UUID,
+    text: str,
+    choice: Choice,
+    *,
+    pasted: Ranges | None = None,
+    listen: ListenerFactory,
 ) -> transcript.AcceptedMessage:
     """Store another version of the person's message once per `client_id`, and answer it.
 
@@ -84,7 +94,7 @@ async def edit(
     await admit(user, client_id)
 
     async def store() -> transcript.AcceptedMessage:
-        stored = partial(branches.edit, user, message_id, client_id, text, holder, choice)
+        stored = partial(branches.edit, user, message_id, client_id, text, holder, choice, pasted=pasted)
         return _run(await persist(within_budgets, user, client_id, stored), listen)
 
     return await _to_its_end(store())

@@ -8,7 +8,7 @@ import contextlib
 import json
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +34,8 @@ RESULT_SHOWN_MAX_CHARS = 4_000
 FIELD_SHOWN_MAX_CHARS = 1_000
 # Marks that one call may give to passages of its result.
 CALL_MAX_MARKS = 100
+# The calls of one answer that are run, and of those that only read how many at the same time.
+CALLS_MAX_COUNT, GROUP_MAX_COUNT = 16, 4
 # How long a call may wait for a row lock; a write takes milliseconds.
 LOCK_WAIT_SECONDS = 5
 
@@ -75,6 +77,31 @@ def call_tool(turn: Turn, answer: Message, use: Block, broken: str) -> tuple[Blo
         card.pop("seconds", None)
         return WaitingCall(session, answer, use, result, card, started)
     return finished(session, answer, use, result, started)
+
+
+def not_run(use: Block) -> tuple[Block, Card]:
+    """Return the block and the card of a call that is one too many of its answer."""
+    message = f"Not run: of one answer, at most {CALLS_MAX_COUNT} calls are. Call it again in the next one, if needed."
+    result = failed(ToolError("too_many_calls", message, Reason("call.too_many", {"most": CALLS_MAX_COUNT})))
+    text = json.dumps(result.content)
+    block: Block = {"type": "tool_result", "tool_use_id": use["id"], "content": text, "is_error": True}
+    return block, card_of(use, result, text, time.monotonic())
+
+
+def in_groups(uses: Sequence[Block]) -> Iterator[list[Block]]:
+    """Yield the calls `uses` in order: those that may run at the same time together, every other one alone."""
+    group: list[Block] = []
+    for use in uses:
+        reads = extensions.tool_only_reads(use["name"])
+        if group and not (reads and len(group) < GROUP_MAX_COUNT):
+            yield group
+            group = []
+        group.append(use)
+        if not reads:
+            yield group
+            group = []
+    if group:
+        yield group
 
 
 def failed(error: ToolError) -> ToolResult:

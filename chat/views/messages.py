@@ -73,6 +73,15 @@ def source(request: SignedInRequest, message_id: int, mark: str) -> HttpResponse
 
 
 @require_GET
+def said(request: SignedInRequest, message_id: int) -> HttpResponse:
+    """Send what the model's server said about an answer of an administrator that has failed, as text."""
+    message = own_message(request.user, message_id)
+    if not request.user.is_staff or message.hides_memory or Message.SERVER_SAID_KEY not in message.meta:
+        raise Http404
+    return render(request, "chat/_said.html", {"words": message.meta[Message.SERVER_SAID_KEY]})
+
+
+@require_GET
 def details(request: SignedInRequest, message_id: int) -> HttpResponse:
     """Show who wrote the message, when, its cost and its context, in a dialog or on a page."""
     message = own_message(request.user, message_id)
@@ -136,6 +145,7 @@ async def edit(request: SignedInRequest, message_id: int) -> HttpResponseBase:
     text = request.POST.get("text", "")
     try:
         fields = {"client_id": request.POST.get("client_id"), "message": str(message.pk), "text": text}
+        fields["pasted"] = request.POST.get("pasted")
         await handle(user, frame_of(EditFrame, **fields))
     except FrameError as error:
         raise SuspiciousOperation(str(error)) from None

@@ -270,6 +270,7 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
                 client_id=client_id,
                 session=session_id,
                 text=text,
+                pasted=request.POST.get("pasted"),
                 files=await in_tool_thread(files_of, request, user, session_id, client_id),
                 mode=request.POST.get("mode") or None,
                 agent=request.POST.get("agent"),

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from memory.api.routes import errors_as_answers
 from memory.models import Suggestion
-from memory.policy.access import may_write
+from memory.policy.access import may_edit
 from memory.tools.suggestions import accept
 from memory.trust.suggestions import decline, waiting_for
 from oneclaw.web.api import PAGE_DEFAULT_ROWS, PAGE_MAX_ROWS, ApiError, KeyedRequest, RequestBody, responses
@@ -70,11 +70,11 @@ def suggestion_list(
 @router.post("/memory/suggestions/{int:suggestion_id}", response=responses(SuggestionState, 403, 404, 409, 413, 422))
 def answer_suggestion(request: KeyedRequest, suggestion_id: int, answer: SuggestionAnswer) -> SuggestionState:
     """Accept a suggestion, which writes its text, or decline it. The first answer counts."""
-    row = Suggestion.objects.visible_to(request.auth).filter(pk=suggestion_id).first()
+    row = Suggestion.objects.visible_to(request.auth).select_related("space").filter(pk=suggestion_id).first()
     if row is None:
         raise ApiError(404, "not_found", "There is no such suggestion.")
-    if not may_write(request.auth, row.space_id):
-        raise ApiError(403, "read_only", "You may read this space, and not change it.")
+    if not may_edit(request.auth, row.space, row.path):
+        raise ApiError(403, "read_only", "You may not change this document of the space.")
     if answer.answer == "accept":
         with errors_as_answers():
             accept(row, request.auth)

@@ -90,12 +90,12 @@ def line_now(document: MemoryDocument, line: int, version: int) -> int:
 
 
 def rebased(document: MemoryDocument, number: int, hunks: list[Hunk]) -> list[Hunk]:
-    """Return `hunks`, made for the content after revision `number`, rebased onto the current content.
+    """Return `hunks`, made for the content after revision `number`, rebased onto the content that `document` has.
 
-    Raise OverlapError when they touch a later change.
+    Raise OverlapError when they touch a later change. Changes since `document` was read do not count.
     """
-    later = document.revisions.filter(number__gt=number).order_by("number").values_list("hunks", flat=True)
-    return rebase(hunks, later)
+    later = document.revisions.filter(number__gt=number, number__lte=document.version).order_by("number")
+    return rebase(hunks, later.values_list("hunks", flat=True))
 
 
 def _existed_before(revision: MemoryRevision) -> bool:

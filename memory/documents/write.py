@@ -90,7 +90,7 @@ Operation = Append | Replace | Delete
 @dataclass(frozen=True)
 class Author:
     """The person, source and reason of a change. `operation_key` is an idempotency key within a space; `approved_by`
-    is the second person who approved it."""
+    is the second person who approved it; `is_foreign`: the lines were made from foreign text."""
 
     source: MemoryRevision.Source
     user: User | None = None
@@ -98,6 +98,7 @@ class Author:
     reason: Reason | None = None
     operation_key: str | None = None
     approved_by: User | None = None
+    is_foreign: bool = False
 
 
 def apply(space: Space, path: str, operation: Operation, author: Author) -> MemoryRevision | None:
@@ -225,6 +226,7 @@ def _write(document: MemoryDocument, operation: Operation, content: str, author:
     document.save(update_fields=["version", "content", "content_hash", "updated_at", "deleted_at"])
     revision = MemoryRevision.objects.create(
         space_id=document.space_id,
+        is_foreign=author.is_foreign,
         document=document,
         number=document.version,
         kind=kinds[type(operation)],

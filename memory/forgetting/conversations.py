@@ -132,6 +132,9 @@ def remove_signatures(session: ChatSession) -> None:
     withhold_thinking(session, session.last_seq)
     without_digest = Func(F("meta"), Value("{sent,prefix}"), template="jsonb_delete_path(%(expressions)s::text[])")
     session.messages.filter(meta__sent__has_key="prefix").update(meta=without_digest)
+    # A server may have quoted the conversation.
+    without_words = Func(F("meta"), Value("{server_said}"), template="jsonb_delete_path(%(expressions)s::text[])")
+    session.messages.filter(meta__has_key=Message.SERVER_SAID_KEY).update(meta=without_words)
     for message in session.messages.filter(THINKING).only("content"):
         kept = [block for block in message.content if block["type"] != "redacted_thinking"]
         message.content = [

@@ -130,6 +130,9 @@ class MemoryRevision(models.Model):
     # [{"at": 0-based line, "removed": [lines], "added": [lines]}]
     hunks = models.JSONField(default=list)
     content_hash = models.CharField(max_length=64)
+    # Whether the added lines were made from foreign text, such as a file that was read in a conversation: then they are
+    # not the person's own words. None: by a release that did not record it.
+    is_foreign = models.BooleanField(null=True, blank=True)
     # The idempotency key of an operation, such as a tool call or a flush. Unique within the space.
     operation_key = models.CharField(max_length=120, null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)

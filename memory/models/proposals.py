@@ -26,7 +26,8 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
         """Return the waiting proposals that `user` may accept: as an owner or editor of the space and, where a second
         person is needed, of other authors."""
         mine = self.waiting().filter(space__in=Space.objects.writable_by(user).filter(archived_at=None))
-        return mine.exclude(author=user, space__needs_second_person=True)
+        own = Q(author=user) | Q(writers__contains=[user.pk])
+        return mine.exclude(Q(space__needs_second_person=True) & own)
 
     def to_hear_by(self, user: User) -> "ProposalQuerySet":
         """Return the declined proposals of `user` that they have not taken note of."""
@@ -47,6 +48,8 @@ class Proposal(models.Model):
         WRITTEN = "written", _("written on the page")
         ASSISTANT = "assistant", _("by the assistant in a shared conversation")
         API = "api", _("by a program")
+        # The whole text of the space's instructions (AGENTS.md), which it replaces.
+        INSTRUCTIONS = "rules", _("instructions, written on the page")
 
     class State(models.TextChoices):
         WAITING = "waiting", _("waiting")
@@ -58,6 +61,9 @@ class Proposal(models.Model):
     # None once the account is deleted.
     author = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     kind = models.CharField(max_length=10, choices=Kind)
+    # The ids of members whose words, files or lines it may hold besides: where a second person is needed, none of them
+    # may accept it.
+    writers = models.JSONField(null=True, blank=True)
     text = models.TextField()
     # The keyed hash of its words in the space (memory/policy/tombstones.py).
     text_hash = models.CharField(max_length=64)

@@ -20,8 +20,11 @@ class SuggestionQuerySet(models.QuerySet["Suggestion"]):
         return self.filter(space__roles__user=user)
 
     def writable_by(self, user: User) -> "SuggestionQuerySet":
-        """Return the suggestions for the spaces in which `user` may write."""
-        return self.filter(space__roles__user=user, space__roles__role__in=SpaceMember.WRITERS)
+        """Return the suggestions that `user` may answer, who may write in their spaces: where a second person approves
+        what becomes curated memory, only an owner answers alone."""
+        mine = self.filter(space__roles__user=user, space__roles__role__in=SpaceMember.WRITERS)
+        is_guarded = Q(space__needs_second_person=True, path__in=("MEMORY.md", "memory.md", "AGENTS.md"))
+        return mine.exclude(is_guarded & ~Q(space__in=Space.objects.owned_by(user)))
 
     def waiting(self) -> "SuggestionQuerySet":
         """Return the suggestions without an answer."""
@@ -46,6 +49,8 @@ class Suggestion(models.Model):
         FOUND = "found", _("another conversation")
         # A message that the model of another conversation sent, or the result of a sub-session.
         SESSION = "session", _("message of another conversation")
+        # Words, files or memory of another member of a space, or of a sender behind a bridge.
+        PEOPLE = "people", _("words of another person")
         WORKSPACE = "workspace", _("workspace file")
         SUMMARY = "summary", _("summary")
         # A workspace file that was imported: what in it instructs the assistant.

@@ -62,7 +62,11 @@ class Claim:
         local = self.session.owner.local
         return [
             TranscriptEntry(
-                line.role, local(line.created_at), known.without_forgotten_words(line.text), self.name(line)
+                line.role,
+                local(line.created_at),
+                known.without_forgotten_words(line.text),
+                self.name(line),
+                known.without_forgotten_words(line.typed_text),
             )
             for line in spoken
             if line.text.strip() and line.pk not in others

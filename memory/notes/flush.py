@@ -33,7 +33,7 @@ from memory.notes.claims import (
     postpone,
     refuse_moved,
 )
-from memory.notes.own_words import parted
+from memory.notes.own_words import PartedNotes, parted
 from memory.notes.payers import payer_of_notes
 from memory.notes.summary import extract, summarise
 from memory.policy import switches, tombstones
@@ -43,8 +43,8 @@ from memory.policy.same_words import without_lines_of
 from memory.policy.secrets import masked
 from memory.prompt.sent import text_sent
 from memory.trust import suggestions
-from memory.trust.matching import SourceText
-from memory.trust.sources import text_sources_of
+from memory.trust.rule import SourceText
+from memory.trust.sources import sent_until
 from oneclaw.jobs import ClaimLostError
 from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
 from oneclaw.models import Spend, clock
@@ -95,8 +95,10 @@ def run(flush_id: int) -> int | None:
     try:
         with claim.flush.heartbeats():
             notes, failure = _notes(claim)
-            parts = parted(notes, text_sources_of(claim.session, claim.through_seq))
-        finish(claim, parts.own, failure, parts.waiting)
+            sent = sent_until(claim.session, claim.through_seq, claim.after_seq)
+            # An extract has only words that were typed.
+            parts = parted(notes, sent) if failure is None else PartedNotes(notes)
+        finish(claim, parts.own, failure, parts.waiting, is_foreign=bool(sent.foreign))
     except ClaimLostError:
         logger.warning("Flush %s was claimed by another worker, or its conversation deleted.", flush_id)
         return None
@@ -118,18 +120,24 @@ def run(flush_id: int) -> int | None:
 
 @transaction.atomic
 def finish(
-    claim: Claim, notes: str, failure: str | None = None, waiting: Sequence[tuple[str, SourceText]] = ()
+    claim: Claim,
+    notes: str,
+    failure: str | None = None,
+    waiting: Sequence[tuple[str, SourceText]] = (),
+    *,
+    is_foreign: bool = False,
 ) -> None:
     """Append `notes` to the log of the day, check that they are there, and move the watermark, in one transaction.
 
-    The lines `waiting`, each with its source, become suggestions. `failure` says why the notes are an extract; None
+    The lines `waiting`, each with its source, become suggestions; `is_foreign`: the conversation holds foreign text.
+    `failure` says why the notes are an extract; None
     when the model wrote them. Raise ClaimLostError when the claim was lost, MovedError when the notes belong into
     another space by now, and NotWrittenError when the check fails.
     """
     lock_claim(claim)
     refuse_moved(claim)
     flush = claim.flush
-    revision = _append(claim, notes) if notes else None
+    revision = _append(claim, notes, is_foreign=is_foreign) if notes else None
     for line, source in waiting:
         path = log_path(claim.day)
         suggestions.wait(claim.space, path, line, source, claim.session, claim.messages[-1].pk)
@@ -207,7 +215,7 @@ def _written(claim: Claim) -> tuple[str, str | None]:
         return extract(said), error_text(failure)
 
 
-def _append(claim: Claim, notes: str) -> MemoryRevision:
+def _append(claim: Claim, notes: str, *, is_foreign: bool) -> MemoryRevision:
     last = claim.messages[-1]
     at = claim.session.owner.local(last.created_at)
     title = tombstones.title_without_forgotten(claim.space.pk, title_for_memory(claim.session))
@@ -222,6 +230,7 @@ def _append(claim: Claim, notes: str) -> MemoryRevision:
         message_id=last.pk,
         reason=Reason("change.notes", {"title": title}),
         operation_key=f"flush:{claim.session.pk}:{claim.after_seq}",
+        is_foreign=is_foreign,
     )
     operation = Append(section, Separator.PARAGRAPH, heading)
     revision = write.apply(claim.space, log_path(claim.day), operation, author)

@@ -20,9 +20,8 @@ from memory.policy.access import is_shared, said_while_on, switches_of
 from memory.policy.imported import imported_through, title_for_memory
 from memory.policy.secrets import masked
 from memory.policy.switches import Switch
-from memory.trust.matching import TextSources
-from memory.trust.sources import text_sources_of
-from memory.trust.typed import parts_of
+from memory.trust.rule import Sent
+from memory.trust.sources import sent_until
 from oneclaw import llm
 from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
 from oneclaw.llm.quoting import quoted, shortened
@@ -47,6 +46,8 @@ class LastMessages:
 
     slug: str
     content: str
+    # Whether the conversation holds foreign text.
+    is_foreign: bool = False
 
 
 def is_wanted(session: ChatSession) -> bool:
@@ -67,12 +68,12 @@ def compose(job: DocumentJob) -> LastMessages | None:
         return None
     local = session.owner.local
     known = tombstones.of_space(job.space_id)
-    possible = text_sources_of(session, job.through_seq)
+    sent = sent_until(session, job.through_seq)
     lines = [
         f"{local(message.created_at):%H:%M} {_speaker(message)}: "
         + shortened(masked(known.without_forgotten_words(text))[0], MESSAGE_MAX_CHARS, "this message was longer")
         for message in said
-        if (text := _own_text(message, possible))
+        if (text := _own_text(message, sent))
     ]
     if not lines:
         return None
@@ -81,7 +82,8 @@ def compose(job: DocumentJob) -> LastMessages | None:
     head = f"# {title}\n\n*Ended on {ended:%Y-%m-%d at %H:%M}. The last messages:*"
     # The lines are masked by now, so that no secret is in the name of the document.
     slug = _slug("\n\n".join(lines), payer_of_notes(job, Spend.Purpose.LAST_MESSAGES))
-    return LastMessages(f"{ended:%H%M}" if not slug or known.is_in(slug) else slug, "\n\n".join([head, *lines]) + "\n")
+    name = f"{ended:%H%M}" if not slug or known.is_in(slug) else slug
+    return LastMessages(name, "\n\n".join([head, *lines]) + "\n", is_foreign=bool(sent.foreign))
 
 
 def write(job: DocumentJob, last: LastMessages | None) -> None:
@@ -94,6 +96,7 @@ def write(job: DocumentJob, last: LastMessages | None) -> None:
         owner,
         reason=Reason("change.last_messages"),
         operation_key=f"last:{job.session_id}:{job.through_seq}",
+        is_foreign=last.is_foreign,
     )
     content = tombstones.of_space(job.space_id).without(last.content)
     documents.apply(job.space, free_path(job, last.slug), Replace(content, 0), author)
@@ -130,11 +133,11 @@ def _slug(lines: str, payer: Payer) -> str:
     return "-".join(words[:SLUG_MAX_WORDS])[:SLUG_MAX_CHARS].strip("-")
 
 
-def _own_text(message: Message, possible: TextSources) -> str:
+def _own_text(message: Message, sent: Sent) -> str:
     """Return what the person typed, or the lines of the assistant's answer that come from no other source."""
     if message.role == Message.Role.USER:
-        return parts_of(message.text).typed
-    return parted(message.text, possible).own.strip()
+        return message.typed_text
+    return parted(message.text, sent).own.strip()
 
 
 def _speaker(message: Message) -> str:

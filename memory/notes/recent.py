@@ -17,7 +17,6 @@ from memory.documents import write as documents
 from memory.documents.write import Author, Delete, Replace, Source
 from memory.models import DocumentJob, MemoryDocument
 from memory.notes.claims import MODEL_MAX_ATTEMPTS
-from memory.notes.own_words import in_own_words
 from memory.notes.payers import payer_of_notes
 from memory.policy import tombstones
 from memory.policy.access import said_while_on, switches_of
@@ -26,8 +25,7 @@ from memory.policy.paths import RECENT_NAME
 from memory.policy.secrets import masked
 from memory.policy.switches import Switch
 from memory.text.recent_sections import SECTION, conversation_spans, parts_of
-from memory.trust.sources import text_sources_of
-from memory.trust.typed import parts_of as parts_of_message
+from memory.trust.sources import sent_until
 from oneclaw import llm
 from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
 from oneclaw.llm.quoting import quoted, shortened
@@ -49,11 +47,13 @@ ANSWER_MAX_TOKENS = 2_000
 
 @dataclass(frozen=True)
 class ConversationSummary:
-    """The title and the summary of a conversation, and the local time of its last message."""
+    """The title and the summary of a conversation, the local time of its last message, and whether they were made from
+    foreign text."""
 
     title: str
     text: str
     at: dt.datetime
+    is_foreign: bool = False
 
 
 def is_wanted(session: ChatSession) -> bool:
@@ -70,13 +70,14 @@ def compose(job: DocumentJob) -> ConversationSummary | None:
     session = job.session
     fresh = session.messages.filter(active=True, seq__gt=imported_through(session), seq__lte=job.through_seq)
     words = said_while_on(session, fresh.said().without_relayed(), Switch.RECENT)
-    said = list(words.exclude(text="").order_by("seq").only("role", "text", "created_at", "session_id"))
+    said = list(words.exclude(text="").order_by("seq").only("role", "text", "meta", "created_at", "session_id"))
     known = tombstones.of_space(job.space_id)
-    for message in said:
-        message.text = known.without_forgotten_words(message.text)
     first = next((message for message in said if message.role == Message.Role.USER), None)
     if first is None:
         return None
+    typed = known.without_forgotten_words(first.typed_text)
+    for message in said:
+        message.text = known.without_forgotten_words(message.text)
     try:
         title, text = read(_asked(said, payer_of_notes(job, Spend.Purpose.RECENT))) or ("", "")
     except ModelRequestError as failure:
@@ -84,10 +85,10 @@ def compose(job: DocumentJob) -> ConversationSummary | None:
             raise
         logger.warning("Document job %s has no summary after %s attempts: %s", job.pk, job.attempts, failure)
         title, text = "", ""
-    title, text = in_own_words(title, text, text_sources_of(session, job.through_seq))
-    title = title or _title(parts_of_message(first.text).typed) or title_for_memory(session)
+    title = title or _title(typed) or title_for_memory(session)
     title, text = tombstones.title_without_forgotten(job.space_id, title), known.without_forgotten_words(text)
-    return ConversationSummary(title, text, session.owner.local(said[-1].created_at))
+    is_foreign = bool(sent_until(session, job.through_seq).foreign)
+    return ConversationSummary(title, text, session.owner.local(said[-1].created_at), is_foreign)
 
 
 def write(job: DocumentJob, summary: ConversationSummary | None) -> None:
@@ -98,7 +99,8 @@ def write(job: DocumentJob, summary: ConversationSummary | None) -> None:
     path = RECENT_NAME
     document = MemoryDocument.objects.select_for_update().filter(space=job.space, path=path).first()
     before, version = (document.content, document.version) if document else ("", 0)
-    author = Author(Source.FLUSH, job.session.owner, reason=Reason("change.summary", {"title": summary.title}))
+    reason = Reason("change.summary", {"title": summary.title})
+    author = Author(Source.FLUSH, job.session.owner, reason=reason, is_foreign=summary.is_foreign)
     is_missing = document is None or document.is_deleted
     if is_missing and (earlier := _in_another_folder(job.space)):
         documents.apply(job.space, earlier.path, Delete(earlier.version), author)

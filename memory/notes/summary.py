@@ -38,6 +38,13 @@ class TranscriptEntry:
     at: dt.datetime
     text: str
     name: str = ""
+    # What of it its person typed; None: all of it.
+    typed: str | None = None
+
+    @property
+    def own_words(self) -> str:
+        """Return the text without what was pasted into it."""
+        return self.text if self.typed is None else self.typed
 
     @property
     def speaker(self) -> str:
@@ -85,12 +92,12 @@ def extract(said: Sequence[TranscriptEntry]) -> str:
 
     Secrets are masked before a message is cut, because half of a number is not recognised.
     """
-    messages = [line for line in said if line.role == Message.Role.USER]
+    messages = [line for line in said if line.role == Message.Role.USER and line.own_words.strip()]
     if not messages:
         return ""
     said_by = (f"{line.name}: " if line.name else "" for line in messages)
     items = [
-        f"- {line.at:%H:%M} {name}{_first_words(masked(line.text)[0])}"
+        f"- {line.at:%H:%M} {name}{_first_words(masked(line.own_words)[0])}"
         for line, name in zip(messages[:EXTRACT_MAX_MESSAGES], said_by, strict=False)
     ]
     if len(messages) > EXTRACT_MAX_MESSAGES:

@@ -21,6 +21,7 @@ from memory.models.documents import MemoryDocumentQuerySet
 from memory.policy import curation, switches
 from memory.policy.addresses import located
 from memory.policy.paths import (
+    AGENTS,
     CURATED,
     CURATED_ALTERNATIVE,
     RECENT_NAME,
@@ -374,12 +375,12 @@ def may_write(user: User, space_id: int) -> bool:
 def may_edit(user: User, space: Space, path: str) -> bool:
     """Return whether `user` may change the document at `path` of `space` directly.
 
-    Where a second person has to approve what becomes curated memory, only owners change that without one; editors
-    propose (memory/proposals/).
+    Where a second person has to approve what becomes curated memory or instructions, only owners change these without
+    one; editors propose (memory/tools/proposals.py).
     """
     if not may_write(user, space.pk):
         return False
-    if space.is_private or not space.needs_second_person or path not in (CURATED, CURATED_ALTERNATIVE):
+    if space.is_private or not space.needs_second_person or path not in (AGENTS, CURATED, CURATED_ALTERNATIVE):
         return True
     return Space.objects.owned_by(user).filter(pk=space.pk).exists()
 

@@ -8,7 +8,7 @@ such note. In a private conversation in a space, one such note is of its owner's
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Subquery
+from django.db.models import Case, F, Subquery, Value, When
 from django.template.loader import get_template
 
 from chat.context import per_message
@@ -145,11 +145,15 @@ def _changes(
 
 
 def content_before(document: MemoryDocument, version: int) -> str:
-    """Return the content that `document` had at `version`, by undoing the later changes."""
+    """Return the content that `document` had at `version`, by undoing the later changes.
+
+    One statement reads the content and the changes, so that a change that is made meanwhile is in both or in neither.
+    """
+    later = MemoryRevision.objects.filter(document=document, number__gt=version).order_by("-number")
+    newest = Case(When(number=F("document__version"), then=F("document__content")), default=Value(None))
     content = document.content
-    later = document.revisions.filter(number__gt=version).order_by("-number").values_list("hunks", flat=True)
-    for hunks in later.iterator(chunk_size=100):
-        content = apply_hunks(content, reverse(hunks))
+    for hunks, present in later.values_list("hunks", newest).iterator(chunk_size=100):
+        content = apply_hunks(content if present is None else present, reverse(hunks))
     return content
 
 

@@ -8,6 +8,7 @@ from itertools import groupby
 from chat import extensions
 from chat.extensions import ContextFile, ContextFiles, ContextItem
 from chat.models import ChatSession
+from memory.documents.foreign import foreign_lines
 from memory.policy import switches
 from memory.policy.access import own_space, reads_written, shared_space, switches_of
 from memory.policy.addresses import address_in
@@ -73,7 +74,8 @@ def file_items(space: Space, on: frozenset[str], session: ChatSession | None = N
         found.pop(CURATED_ALTERNATIVE, None)
     recent = []
     if switches.Switch.RECENT in on and RECENT_NAME in found:
-        recent = recent_items(*found[RECENT_NAME], str(session.pk) if session else "")
+        foreign = foreign_lines(space, [RECENT_NAME])
+        recent = recent_items(*found[RECENT_NAME], str(session.pk) if session else "", foreign)
     curated = CURATED if CURATED in found else CURATED_ALTERNATIVE
     stored = [ContextFile(path, found[path][1]) for path in (*WORKSPACE_FILES, curated) if path in found]
     stored = list(dict.fromkeys(stored))
@@ -104,12 +106,17 @@ def _documents(space: Space) -> Iterator[tuple[str, int, str]]:
     return (row for row in usable_files(rows) if row[2].strip())
 
 
-def recent_items(version: int, content: str, but_session: str) -> list[ContextItem]:
-    """Return the newest sections of Recent Conversations.md, whole ones, without that of the session `but_session`."""
+def recent_items(
+    version: int, content: str, but_session: str, foreign: frozenset[str] = frozenset()
+) -> list[ContextItem]:
+    """Return the newest sections of Recent Conversations.md, whole ones, without that of the session `but_session`, and
+    without those with a line of `foreign`, which was made from text of others: such a section is found by a search."""
     items: list[ContextItem] = []
     room = RECENT_MAX_CHARS
     for session_id, start, end in conversation_spans(content):
         end = start + len(content[start:end].rstrip())
+        if not foreign.isdisjoint(content[start:end].split("\n")):
+            continue
         room -= end - start
         if room < 0:
             break

@@ -5,11 +5,14 @@ them.
 """
 
 import re
+from collections.abc import Sequence
 
-from memory.text.languages import STOP_WORDS
+from memory.text.languages import ASKING_WORDS, STOP_WORDS
 
 # A question with fewer words of its own, where a name counts for two, may depend on the sentences around it.
 QUESTION_MIN_WORDS = 3
+# In a text of at most so many characters, nothing is left out but what surrounds a question.
+WISH_MIN_CHARS = 280
 SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\b\w\.)[\"”’)]*\s+|(?<=[。！？])")
 QUESTION_END = re.compile(r"[?？][\"”’)\s]*$")
 WORD = re.compile(r"[^\W\d_][\w'’-]*")
@@ -45,10 +48,22 @@ def question_in(text: str) -> str:
         if QUESTION_END.search(sentence) and count_content(sentence)
     }
     if not asking:
-        return text
+        return wish_in(text, sentences)
     is_enough = sum(map(count_content, asking.values())) >= QUESTION_MIN_WORDS
     kept = (asking.get(each, "" if is_enough or not has_name(each) else each) for each in sentences)
     return " ".join(each for each in kept if each)
+
+
+def wish_in(text: str, sentences: Sequence[str]) -> str:
+    """Return the sentences of a long `text` that ask for something without a question mark, and those with a name, in
+    one line; all of it if it is short or nothing in it asks."""
+    if len(text) <= WISH_MIN_CHARS:
+        return text
+    wishes = [each for each in sentences if not ASKING_WORDS.isdisjoint(map(str.lower, WORD.findall(each)))]
+    if not wishes:
+        return text
+    # What is cut off later is not the wish.
+    return " ".join([*wishes, *(each for each in sentences if each not in wishes and has_name(each))])
 
 
 def without_lead_in(sentence: str) -> str:

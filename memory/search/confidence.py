@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memory.search.query import Concept, ParsedQuestion
 from memory.text.index_format import Corpus
@@ -22,9 +23,19 @@ FLOOR_LOGIT, LOGIT_FACTOR = -0.62, 0.5
 RANKING_FACTOR = 0.25
 # Points of ranking beyond which a passage is no less likely, or its lead no greater evidence.
 BELOW_BEST_MAX_POINTS, LEAD_MAX_POINTS = 12.0, 6.0
+# The least probability of a passage as a share of the best one (docs/decisions/search.md): of talk, of a note that has
+# words or the meaning of the question, and of any other note.
+TALK_MIN_SHARE_OF_BEST, RELATED_MIN_SHARE_OF_BEST, OTHERS_MIN_SHARE_OF_BEST = 0.005, 0.1, 0.8
+# A note has words of the question if it has this share of it, weighted by rarity.
+RELATED_MIN_SHARE = 0.25
 # Rarity is computed as if there were at least this many windows. Among one or two lines every word is common, and a
 # word that is found would weigh less than one that is not.
 RARITY_MIN_WINDOWS = 200
+# A chunk fits a question if it has at least this share of it, and of what the best chunk has.
+FITTING_MIN_SHARE, FITTING_SHARE_OF_BEST = 0.5, 0.8
+# How many rare words of a long message, found in one chunk, are all that it asks for; and the words of a question that
+# has nothing else. Of twice as many, one is in some chunk by chance.
+QUESTION_WORDS, FOCUSED_MAX_WORDS = 4, 5
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,8 @@ class Evidence:
     nearness: float | None
     knows_speaker: bool
     unknown_names: float
+    # How many chunks contain as much of the question as the best one.
+    fitting: int = 1
 
     def logit(self) -> float:
         """Return the logit of the evidence; above FLOOR_LOGIT the result is more likely related than not."""
@@ -80,7 +93,8 @@ def probability(evidence: Evidence, rank: PassageRank) -> float:
     """Return how likely a passage with this `rank` answers the question, from 0 to 1 (calibrated on dev)."""
     below = math.sqrt(min(rank.below_best, BELOW_BEST_MAX_POINTS))
     lead = min(rank.lead, LEAD_MAX_POINTS)
-    size = math.log(max(rank.chunks, 1))
+    # Where many lines fit, each is as likely as the only one that fits in a smaller memory.
+    size = math.log(max(rank.chunks / max(evidence.fitting, 1), 1))
     unrelated = min(evidence.logit() - FLOOR_LOGIT, 0)
     if evidence.nearness is None:
         value = -0.51 + 1.63 * evidence.coverage + 0.24 * evidence.knows_speaker + 0.56 * unrelated
@@ -91,30 +105,79 @@ def probability(evidence: Evidence, rank: PassageRank) -> float:
     return logistic(value - 0.46 * size + 0.44 * rank.is_filled)
 
 
+def passage_floor(best: float, *, is_talk: bool, is_related: bool) -> float:
+    """Return the least probability of a passage, if that of the best one is `best`.
+
+    A line of talk says little without those around it, which may answer with other words. A note is read alone: it has
+    words or the meaning of the question (`is_related`), or is hardly less likely than the best one.
+    """
+    if is_talk:
+        return best * TALK_MIN_SHARE_OF_BEST
+    return best * (RELATED_MIN_SHARE_OF_BEST if is_related else OTHERS_MIN_SHARE_OF_BEST)
+
+
 def logistic(value: float) -> float:
     # Beyond this the result is 0 or 1, and the exponential overflows.
     return float(1 / (1 + math.exp(-max(-500.0, min(500.0, value)))))
 
 
-def coverage(windows: Sequence[tuple[np.ndarray, np.ndarray]], count: int) -> float:
-    """Return the share of the concepts that the best of `count` windows contains, each weighted by its rarity.
+@dataclass(frozen=True)
+class Coverage:
+    """How much of a question memory contains in one place: `share`; in how many chunks nearly as much is (`fitting`);
+    and the share that each chunk contains alone."""
 
-    `windows` has for each concept the indices of the windows that contain it, and the frequency in each.
+    share: float
+    fitting: int
+    by_chunk: NDArray[np.float64]
+
+
+def coverage(
+    substances: Sequence[float],
+    windows: Sequence[tuple[np.ndarray, np.ndarray]],
+    chunks: Sequence[tuple[np.ndarray, np.ndarray]],
+    count: int,
+) -> Coverage:
+    """Return how much of a question a memory of `count` chunks contains, each concept of it weighted by its rarity.
+
+    `windows` has for each concept the indices of the windows that contain it, and the frequency in each; `chunks`
+    likewise those of single chunks, and `substances` how much each concept says. A place is a window or, of a long
+    message, a single chunk, which need not contain more than a question of QUESTION_WORDS words asks: the rest of a
+    message tells what it is asked for.
     """
-    held, asked = np.zeros(count), 0.0
-    count = max(count, RARITY_MIN_WINDOWS)
-    for indices, frequencies in windows:
-        found = np.minimum(frequencies, 1)
-        rarity = float(np.log(1 + (count - found.sum() + 0.5) / (found.sum() + 0.5)))
+    around, alone, asked = np.zeros(count), np.zeros(count), 0.0
+    texts = max(count, RARITY_MIN_WINDOWS)
+    for substance, window, chunk in zip(substances, windows, chunks, strict=True):
+        rarity = substance * _rarity(np.minimum(window[1], 1).sum(), texts)
         asked += rarity
-        held[indices] += rarity * found
-    return float(np.max(held) / asked) if asked else 0.0
+        around[window[0]] += rarity * np.minimum(window[1], 1)
+        alone[chunk[0]] += rarity * np.minimum(chunk[1], 1)
+    if not asked:
+        return Coverage(0.0, 1, alone)
+    word = _rarity(1, texts)
+    chance = word * min(max((asked / word - FOCUSED_MAX_WORDS) / FOCUSED_MAX_WORDS, 0), 1)
+    most = min(asked, QUESTION_WORDS * word)
+    share = max((np.max(around) - chance) / (asked - chance), (np.max(alone) - chance) / (most - chance))
+    least = max(FITTING_MIN_SHARE * most, FITTING_SHARE_OF_BEST * float(np.max(alone)))
+    fitting = max(int(np.count_nonzero(alone >= least)), 1)
+    return Coverage(float(min(max(share, 0), 1)), fitting, alone / most)
+
+
+def _rarity(containing: float, count: int) -> float:
+    """Return the rarity (inverse document frequency) of a word that `containing` of `count` texts contain."""
+    return float(np.log(1 + (count - containing + 0.5) / (containing + 0.5)))
 
 
 def share_of_unknown_names(corpus: Corpus, question: ParsedQuestion) -> float:
-    """Return the share of the names in `question` that no chunk of `corpus` contains; 0 if it has no names."""
+    """Return the share of the names in `question` that no chunk of `corpus` contains; 0 if it has no names.
+
+    It counts for less in a long message, most of which is not the question.
+    """
     names = [concept for concept in question.concepts if concept.is_name]
-    return sum(not contains(corpus, name) for name in names) / len(names) if names else 0.0
+    if not names:
+        return 0.0
+    length = sum(concept.substance for concept in question.concepts)
+    unknown = sum(not contains(corpus, name) for name in names) / len(names)
+    return unknown * min(1.0, QUESTION_WORDS / max(length, 1.0))
 
 
 def contains(corpus: Corpus, concept: Concept) -> bool:

@@ -15,17 +15,24 @@ from django.utils import timezone
 from numpy.typing import NDArray
 
 from memory.index import models, vectors
-from memory.index.embeddings import Embedder, embedder, near_words
+from memory.index.embeddings import Embedder, embedder, near_words, rarities
 from memory.policy.access import Sources
 from memory.policy.paths import RECENT_NAME
 from memory.search import opinions
 from memory.search.approximate import ApproximateScores
 from memory.search.cache import PackedDocument, SearchData, array_literal, cached, discard, store
-from memory.search.confidence import Evidence, PassageRank, contains, probability, relatedness
+from memory.search.confidence import (
+    RELATED_MIN_SHARE,
+    PassageRank,
+    contains,
+    passage_floor,
+    probability,
+    relatedness,
+)
 from memory.search.opinions import Opinion
 from memory.search.passage import Line, Passage, Sought, build_passage
-from memory.search.query import ParsedQuestion, without_names
-from memory.search.ranking import LegWeights, Run, ages, passages, score_by_words
+from memory.search.query import ParsedQuestion, text_to_embed
+from memory.search.ranking import LegWeights, Run, Scores, ages, passages, score_by_words
 from memory.search.statements import (
     CHANGED,
     HELD_TRANSCRIPTS,
@@ -111,8 +118,9 @@ class HybridSearchManager:
         if not len(corpus):
             return []
         today = today or timezone.now().date()
+        languages = tuple(LANGUAGE_NAMES[number] for number in corpus.languages)
         question = ParsedQuestion.read(
-            query, today, near_words if model else None, tuple(LANGUAGE_NAMES[number] for number in corpus.languages)
+            query, today, near_words if model else None, languages, rarities if model else None
         )
         known = [one for one in question.concepts if not one.is_doubtful or contains(corpus, one)]
         question = replace(question, concepts=tuple(known) or question.concepts)
@@ -155,7 +163,11 @@ class HybridSearchManager:
             settings.MMR,
             fills_talk=fills_talk,
         )
-        won = scored(list(runs), scores.total, scores.evidence, min_score, self.floor)[:max_results]
+        said_in = np.array([document.is_transcript for document in found.documents], bool)
+        # Around a line of a file, as around one of talk, others answer.
+        talk = (corpus.speaker > 0) | said_in[corpus.document] | (self.statements is not OF_MEMORY)
+        near = NEAR_COSINE_MIN_SCORE if weighed.related is None else weighed.related
+        won = scored(list(runs), scores, talk, near, min_score, self.floor)[:max_results]
         if missing := [at for at in chunks_of([run for run, _ in won]) if at not in lines]:
             lines |= self._lines(found, missing)[0]
         sought = Sought(
@@ -310,7 +322,7 @@ class QuestionVector:
     @classmethod
     def by(cls, model: Embedder | None, query: str, payer: Payer) -> "QuestionVector":
         """Embed `query` by `model`, or return a value without a vector if the model does not answer."""
-        vector = vectors.question_vector(model, without_names(query), payer) if model is not None else None
+        vector = vectors.question_vector(model, text_to_embed(query), payer) if model is not None else None
         if model is None:
             return cls(0, None)
         # Without an answer, the dimensions that this process saw last.
@@ -324,15 +336,17 @@ class QuestionVector:
 
 
 def scored(
-    runs: Sequence[Run], total: NDArray[np.float64], evidence: Evidence, min_score: float | None, floor: float
+    runs: Sequence[Run], scores: Scores, talk: NDArray[np.bool_], near: float, min_score: float | None, floor: float
 ) -> list[tuple[Run, float]]:
     """Return the runs that are results, best first, each with the probability that it answers, which does not increase.
 
+    `talk` says which chunks are of a conversation, `near` is the least cosine of a text that is near to the question;
     `min_score` and `floor` are as in HybridSearchManager.
     """
+    total, evidence = scores.total, scores.evidence
     best, mean, deviation = float(total.max()), float(total.mean()), max(float(total.std()), 1e-9)
     found: list[tuple[Run, float]] = []
-    lowest = 1.0
+    lowest, related = 1.0, related_chunks(scores, near)
     if min_score != 0 and relatedness(evidence, 0) < floor:
         return found
     for at, run in enumerate(runs):
@@ -343,8 +357,33 @@ def scored(
         is_result = relatedness(evidence, below) >= floor if min_score is None else lowest >= min_score
         if not is_result:
             break
-        found.append((run, lowest))
+        if (
+            found
+            and min_score != 0
+            and lowest
+            < passage_floor(
+                found[0][1], is_talk=bool(talk[run.best]), is_related=bool(related[run.first : run.last + 1].any())
+            )
+        ):
+            continue
+        found.append(
+            (run if run.is_filled or talk[run.best] or min_score == 0 else trimmed(run, related, total), lowest)
+        )
     return found
+
+
+def related_chunks(scores: Scores, near: float) -> NDArray[np.bool_]:
+    """Return which chunks have words of the question, or a cosine of at least `near` with it."""
+    has_words: NDArray[np.bool_] = scores.covered >= RELATED_MIN_SHARE
+    return has_words if scores.vector is None else has_words | (np.nan_to_num(scores.vector) >= near)
+
+
+def trimmed(run: Run, related: NDArray[np.bool_], total: NDArray[np.float64]) -> Run:
+    """Return `run` without lines at its ends that are not related to the question; only its best line if none is."""
+    held = [at for at in range(run.first, run.last + 1) if related[at]]
+    if not held:
+        return replace(run, first=run.best, last=run.best)
+    return replace(run, first=held[0], last=held[-1], best=max(held, key=lambda at: total[at]))
 
 
 def is_large(found: SearchData) -> bool:

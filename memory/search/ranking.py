@@ -14,7 +14,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from memory.search.confidence import Evidence, coverage, share_of_unknown_names
+from memory.search.confidence import Coverage, Evidence, coverage, share_of_unknown_names
 from memory.search.query import Concept, ParsedQuestion
 from memory.text.dates import Period
 from memory.text.index_format import ASKS, HEADING, TELLS_TIME, Corpus, sum_by_index
@@ -47,6 +47,8 @@ class Scores:
     vector: Numbers | None
     text: Numbers
     evidence: Evidence
+    # The share of the question that each chunk contains.
+    covered: Numbers
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ class WordScores:
 
     total: Numbers
     text: Numbers
-    covered: float
+    covered: Coverage
     knows_speaker: bool
     unknown_names: float
 
@@ -123,9 +125,9 @@ class WordScores:
 
     def scores(self, total: Numbers, cosines: Numbers | None, nearness: float | None) -> Scores:
         """Return the scores with `total`, and with the cosines and the nearness that vectors add."""
-        return Scores(
-            total, cosines, self.text, Evidence(self.covered, nearness, self.knows_speaker, self.unknown_names)
-        )
+        covered = self.covered
+        evidence = Evidence(covered.share, nearness, self.knows_speaker, self.unknown_names, covered.fitting)
+        return Scores(total, cosines, self.text, evidence, covered.by_chunk)
 
 
 def vector_leg(legs: LegWeights, chunk: Numbers, window: Numbers) -> Numbers:
@@ -152,12 +154,18 @@ def score_by_words(
         + weights.text_window * by_contrast(bm25(windows, lengths[1]))
         + weights.text_document * by_contrast(document[corpus.document])
     )
-    timeless = [window for concept, window in zip(concepts, windows, strict=True) if not concept.is_time]
+    timeless = [at for at, concept in enumerate(concepts) if not concept.is_time]
     # A question that consists of a day only is answered by that day.
     if timeless or not windows:
-        covered = coverage([(window.indices, window.counts) for window in timeless], len(corpus))
+        covered = coverage(
+            [concepts[at].substance for at in timeless],
+            [(windows[at].indices, windows[at].counts) for at in timeless],
+            [(found[at].indices, found[at].counts) for at in timeless],
+            len(corpus),
+        )
     else:
-        covered = float(_cue_of_days(corpus, question).max() >= 1)
+        on_day = _cue_of_days(corpus, question) >= 1
+        covered = Coverage(float(on_day.any()), max(int(on_day.sum()), 1), on_day.astype(float))
     total = total + _cues(corpus, question, asked, weights) - AGE_MAX_PENALTY_POINTS * age
     return WordScores(total, chunk, covered, bool(asked), share_of_unknown_names(corpus, question))
 

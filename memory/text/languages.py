@@ -47,6 +47,21 @@ _LANGUAGES_OF_WORD = {
 LANGUAGE_NAMES = tuple(FUNCTION_WORDS)
 # Words that are not indexed. English only: a function word of one language can be a name in another.
 STOP_WORDS = frozenset(FUNCTION_WORDS["english"].split())
+_ASKING = {
+    "english": "again anything ask bother could curious describe discuss discussed explain find forget forgot give "
+    "going help idea know let like list look mention mentioned maybe mind need please question quick quickly recall "
+    "remember remind repeat said say settle show something summarise summarize summary talk talked tell thank thanks "
+    "thing things think told want wants wonder wondering would",
+    "german": "bitte brauche danke einmal erinnere erkläre erklär frage gesagt gesprochen gib möchte muss sag sage "
+    "will wissen weißt zeig",
+    "french": "dire dis donne merci parlé peux plaît rappelle sais savoir veux voudrais",
+    "spanish": "cuéntame dame decir dime favor gracias hablamos puedes quiero recuérdame saber tengo",
+    "italian": "dammi dimmi favore grazie parlato puoi ricordami sapere voglio vorrei",
+    "portuguese": "dê diga falámos falamos lembra obrigado pode preciso quero",
+    "dutch": "alsjeblieft bedankt geef herinner vertel weten wil zeg",
+}
+# Words that ask, or speak of having spoken, and do not say what about.
+ASKING_WORDS = frozenset(word for words in _ASKING.values() for word in words.split())
 # Stop words that are mostly names when they are written like this.
 STOP_WORDS_ALSO_NAMES = ("Will", "Can", "IT", "WHO")
 # The beginning of a text by which its language is detected.

@@ -4,6 +4,8 @@ A line of an owner or editor needs no second person where the space does not ask
 editor. Everybody else's line waits.
 """
 
+from collections.abc import Sequence
+
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
@@ -62,9 +64,11 @@ def propose(
     kind: Proposal.Kind,
     source: MemoryRevision | None = None,
     message_id: int | None = None,
+    writers: Sequence[int] = (),
 ) -> Proposal:
     """Return the proposal of `text` by `author`, a member of the shared `space`: waiting, or accepted at once when no
-    second person is needed. Secrets are masked. Idempotent while it waits.
+    second person is needed. `writers` are the ids of others whose words it may hold, who cannot accept it either.
+    Secrets are masked. Idempotent while it waits.
 
     Raise ProposalError when it is not possible, and LineForgottenError for a line that was forgotten in the space.
     """
@@ -77,7 +81,7 @@ def propose(
         raise AlreadyKnownError(space=space.name)
     if Proposal.objects.waiting().filter(space=space, author=author).count() >= WAITING_MAX_COUNT:
         raise TooManyProposalsError(most=WAITING_MAX_COUNT)
-    row = proposals.wait(space, text, author, kind, source, message_id)
+    row = proposals.wait(space, text, author, kind, source, message_id, writers)
     if row.author_id == author.pk and writes_directly(author, space):
         return _accepted(row, author, row.text, approved_by=None)
     return row

@@ -27,9 +27,9 @@ from memory.prompt.items import name_in_prompt
 from memory.tools import proposals, saved
 from memory.tools.curated import append_operation, save_entry
 from memory.trust import suggestions
-from memory.trust.matching import source_of
-from memory.trust.sources import text_sources_of
-from oneclaw.models import Space
+from memory.trust.rule import source_of
+from memory.trust.sources import sent_in_turn
+from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
 
@@ -125,8 +125,11 @@ def save_to_space(call: ToolCall, space: Space, content: str, author: Author, se
             return waiting(suggestion, content)
         revision = save_entry(space, append_operation(call.user, content), author, ask=are_asked(secret))
         return saved_result(revision, content, secret, space) if revision is not None else already_known(content)
+    whose, others = words_of_members(call, content)
     try:
-        row = proposals.propose(space, content, call.user, Proposal.Kind.ASSISTANT, message_id=call.message_id)
+        row = proposals.propose(
+            space, content, whose, Proposal.Kind.ASSISTANT, message_id=call.message_id, writers=others
+        )
     except proposals.AlreadyKnownError:
         return already_known(content)
     except proposals.ProposalError as error:
@@ -136,13 +139,23 @@ def save_to_space(call: ToolCall, space: Space, content: str, author: Author, se
     return ToolResult(result, Reason(PROPOSED, {"space": space.name}), [content], kept={"proposal": row.pk})
 
 
+def words_of_members(call: ToolCall, content: str) -> tuple[User, list[int]]:
+    """Return the member whose words `content` holds, and the ids of all others whose words, files or lines it may hold:
+    encoded text does not show whose it is."""
+    sent = sent_in_turn(call.session, call.user, call.message_id)
+    source = source_of(content, sent)
+    if source is None:
+        return call.user, []
+    others = {each.writer for each in sent.foreign if each.writer is not None} - {call.user.pk}
+    return User.objects.filter(pk=source.writer or 0).first() or call.user, sorted(others)
+
+
 def suggested(call: ToolCall, space: Space, content: str) -> Suggestion | None:
     """Return the suggestion of `content` when it did not come from the person; None when it may be saved."""
     document = MemoryDocument.objects.present().filter(space=space, path=CURATED).first()
     if document is not None and occurs_in(content, document.content):
         return None
-    answer = call.session.messages.filter(pk=call.message_id).first() if call.message_id else None
-    source = source_of(content, text_sources_of(call.session, answer.seq if answer else None))
+    source = source_of(content, sent_in_turn(call.session, call.user, call.message_id))
     if source is None:
         return None
     return suggestions.wait(space, CURATED, content, source, call.session, call.message_id)

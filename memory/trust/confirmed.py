@@ -1,9 +1,9 @@
 """Find what a person confirmed with a plain "yes": the question that the assistant asked before it. Pure."""
 
 import re
+from html import unescape
 
-from memory.trust.matching import sentences
-from memory.trust.typed import REMEMBERING
+from memory.trust.rule import REMEMBERING, sentences
 
 # A longer answer is compared by its own words alone, and of a longer question only the end was confirmed.
 YES_MAX_CHARS = 60
@@ -16,17 +16,27 @@ YES = re.compile(
 )
 # An unsegmented answer has no end of a word after the yes.
 YES_UNSEGMENTED = re.compile(r"\W*(?:はい|ええ|お願い|そうです|是的|对|好的|可以)")
+BLOCK_END = re.compile(r"</(?:p|li|h\d|tr|td|th|pre|blockquote|div)>|<br ?/?>", re.IGNORECASE)
+TAG = re.compile(r"<[^<>]{0,4000}>")
 
 
-def confirmed_text(asked: str, answer: str) -> str:
-    """Return what the person has confirmed of the assistant's words `asked` with `answer`; "" when it is no yes.
+def text_shown(html: str) -> str:
+    """Return the words of a rendered message: what the page shows of it, and nothing that its Markdown hides."""
+    return unescape(TAG.sub("", BLOCK_END.sub("\n", html)))
+
+
+def is_yes(answer: str) -> bool:
+    """Return whether `answer` is a plain yes."""
+    answer = answer.strip()
+    return len(answer) <= YES_MAX_CHARS and bool(YES.match(answer) or YES_UNSEGMENTED.match(answer))
+
+
+def confirmed_text(shown: str) -> str:
+    """Return what a yes confirms of the words that the page showed before it; "" when they do not end with a question.
 
     A question about remembering confirms the words before it, up to CONFIRMED_MAX_CHARS; another one only itself.
     """
-    answer = answer.strip()
-    if len(answer) > YES_MAX_CHARS or not (YES.match(answer) or YES_UNSEGMENTED.match(answer)):
-        return ""
-    *before, last = [*sentences(asked)] or [""]
+    *before, last = [part.strip() for part in sentences(shown)] or [""]
     if not last.rstrip('*_ )"”').endswith(("?", "？")):
         return ""
     return "\n".join([*before, last])[-CONFIRMED_MAX_CHARS:] if REMEMBERING.search(last) else last

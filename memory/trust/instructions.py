@@ -4,7 +4,7 @@ import re
 
 from memory.models import Suggestion
 from memory.policy.suggested import INSTRUCTION_FILES
-from memory.trust.matching import SourceText
+from memory.trust.rule import SourceText
 from memory.trust.suggestions import wait
 from oneclaw.models import Space
 

@@ -1,6 +1,6 @@
 """Keep lines that members propose for the curated memory of a shared space, until another member answers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from django.db.models import Q, QuerySet
 
@@ -19,14 +19,17 @@ def wait(
     kind: Proposal.Kind,
     source: MemoryRevision | None = None,
     message_id: int | None = None,
+    writers: Sequence[int] = (),
 ) -> Proposal:
-    """Return the waiting proposal of `text` for `space`, made unless it waits already. Idempotent."""
+    """Return the waiting proposal of `text` for `space`, made unless it waits already; `writers` are the ids of others
+    whose words it may hold. Idempotent."""
     key = {"space": space, "text_hash": text_hash(space.pk, text), "state": State.WAITING}
-    row = Proposal(**key, text=text, author=author, kind=kind, source=source, message_id=message_id)
+    about = {"kind": kind, "source": source, "message_id": message_id, "writers": list(writers) or None}
+    row = Proposal(**key, text=text, author=author, **about)
     Proposal.objects.bulk_create([row], ignore_conflicts=True)
     found = Proposal.objects.filter(**key).select_related("space").first()
     # Without one it was answered in between: it is proposed again.
-    return found or wait(space, text, author, kind, source, message_id)
+    return found or wait(space, text, author, kind, source, message_id, writers)
 
 
 def to_decide(user: User) -> QuerySet[Proposal]:

@@ -1,66 +1,241 @@
-"""Gather what a text of a conversation may come from: the person's own words, and all else that the model was sent."""
+"""Gather what the model of a conversation was sent: foreign text, and the words and the memory of the person.
 
-from collections.abc import Iterator
+Foreign are files, pasted text, pages, results of tools that bring outside text, imports, the words and lines of other
+people, and what was made of any of these: notes, summaries and other conversations. Everything else is the person's. A
+conversation with foreign text keeps it: summaries replace messages only in what the model is sent.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from chat.context import per_message
-from chat.models import Attachment, ChatSession, ContextRound, Message
-from memory.models import Suggestion
-from memory.policy.access import is_shared
+from chat.extensions import ContextItem
+from chat.models import Attachment, ChatSession, MemoryChoice, Message
+from chat.turns.commands import parse_call
+from memory.documents.foreign import foreign_lines, is_of_one
+from memory.models import MemoryDocument, Suggestion
+from memory.policy.access import is_shared, own_space
+from memory.policy.addresses import located
 from memory.policy.imported import imported_through
 from memory.policy.paths import CURATED, CURATED_ALTERNATIVE
 from memory.prompt import items
-from memory.prompt.sent import LIBRARY_TOOLS, READING_TOOLS, passages_of, strings_of, texts_of_summary
-from memory.skills.offering import is_of_skill
-from memory.trust.confirmed import confirmed_text
-from memory.trust.matching import SourceText, TextSources
-from memory.trust.typed import parts_of
-from oneclaw.models import User
+from memory.prompt.sent import LIBRARY_TOOLS, READING_TOOLS, SKILL_TOOL, passages_of, strings_of
+from memory.skills.offering import NAMED
+from memory.trust.confirmed import confirmed_text, is_yes, text_shown
+from memory.trust.rule import Sent, SourceText
+from oneclaw.models import Space, User
 
 Kind = Suggestion.Kind
 
-# The newest messages of a conversation that are compared; earlier ones are in summaries.
-COMPARED_MAX_MESSAGES = 300
-# Tools whose results have nothing that the model did not have before.
-SAVING_TOOLS = ("save_memory",)
+# Tools whose results have nothing from outside the conversation that is not the person's own.
+OWN_TOOLS = ("save_memory", "schedule", "read_result")
+# The tool that reads another conversation of the same person, which its argument names.
+HISTORY_TOOL = "sessions_history"
+CONVERSATION = re.compile(r"/c/([0-9a-f-]{36})")
 
 
-def text_sources_of(session: ChatSession, through_seq: int | None = None) -> TextSources:
-    """Return what a text that the model wrote in `session` may come from, at the message `through_seq` or at the end.
+def sent_in_turn(session: ChatSession, person: User, message_id: int | None) -> Sent:
+    """Return what the model was sent until its answer `message_id` (None: until now) in a turn of `person`, who has
+    typed the present message."""
+    answer = session.messages.filter(pk=message_id).first() if message_id else None
+    talk = Talk(session, person, answer.seq if answer else None)
+    return talk.sent(talk.spoken()[-1:])
 
-    The curated memory is no source: the person has said yes to it. Nor is what a search brought back of the
-    conversation itself, whose messages count as what they are.
-    """
-    rows = session.messages.filter(active=True).order_by("-seq")
-    if through_seq is not None:
-        rows = rows.filter(seq__lte=through_seq)
-    messages = list(rows.only("seq", "role", "content", "meta", "text", "session_id")[:COMPARED_MAX_MESSAGES])[::-1]
-    imported_seq = _imported_seq(session)
-    own: list[str] = []
-    sources = [*_of_prompt(session), *_of_summaries(session)]
-    calls: dict[str, str] = {}
-    answered = ""
-    people = _people_of(session)
-    files = _files_of(messages, people)
-    for message in messages:
-        calls |= {use["id"]: use["name"] for use in message.tool_uses()}
-        sources += _of_items(per_message.items_of(message.meta, items.NAME))
-        sources += _of_other_extensions(message)
-        sources += _of_results(message, calls)
-        if message.seq <= imported_seq and message.is_said:
-            sources.append(SourceText(Kind.IMPORTED, session.title, message.text))
-        elif message.is_said and "by" in message.meta:
-            sources.append(SourceText(Kind.SESSION, "", message.text))
-        elif message.role == Message.Role.USER:
-            parts = parts_of(message.text)
-            sources += [files[id] for id in message.file_ids if id in files]
-            sources += [SourceText(Kind.PASTED, "", block) for block in parts.pasted]
-            own.append("\n".join(filter(None, [confirmed_text(answered, parts.typed), parts.typed])))
-        if message.role == Message.Role.ASSISTANT:
-            answered = message.text
-    own_path = session.get_absolute_url()
-    others = [source for source in sources if source.path != own_path]
-    return TextSources(own, others, " ".join(map(_names_of, people)), session.owner.day())
+
+def sent_until(session: ChatSession, through_seq: int, after_seq: int = 0) -> Sent:
+    """Return what the model was sent until the message `through_seq`; the typed words are those of the messages after
+    `after_seq`, of every member in a shared conversation."""
+    talk = Talk(session, None if is_shared(session) else session.owner, through_seq)
+    return talk.sent([spoken for spoken in talk.spoken() if spoken[0].seq > after_seq])
+
+
+@dataclass
+class Talk:
+    """A conversation up to a message, read once; `person` is whose own words count, None: those of every member."""
+
+    session: ChatSession
+    person: User | None
+    through_seq: int | None = None
+    # Conversations that are being looked into, so that two which have read each other end.
+    seen: frozenset[UUID] = frozenset()
+    messages: list[Message] = field(init=False)
+    # What the system texts quote from documents.
+    heads: list[dict[str, Any]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        rows = self.session.messages.filter(active=True).order_by("seq")
+        if self.through_seq is not None:
+            rows = rows.filter(seq__lte=self.through_seq)
+        self.heads = list(self.session.heads.order_by("number").values_list("context", flat=True))
+        self.messages = list(rows.only("seq", "role", "content", "meta", "text", "session_id", "author_id"))
+
+    def sent(self, spoken: Iterable[tuple[Message, str]]) -> Sent:
+        """Return all that the model was sent, with the typed words of the messages in `spoken`."""
+        people = self._people()
+        foreign = list(self.foreign())
+        if not foreign:
+            return Sent()
+        return Sent(
+            foreign=foreign,
+            typed=[words for _, words in spoken if words],
+            memory=list(self._memory()),
+            names=" ".join(map(_names_of, people)),
+            today=self.session.owner.day(),
+        )
+
+    def spoken(self) -> list[tuple[Message, str]]:
+        """Return the messages that the person has written, each with what they typed in it and have confirmed by it.
+
+        The argument of a command such as /remember counts as typed.
+        """
+        found: list[tuple[Message, str]] = []
+        answer: Message | None = None
+        for message in self.messages:
+            if message.role == Message.Role.ASSISTANT:
+                answer = message
+            elif message.role == Message.Role.USER:
+                typed = message.text if parse_call(message.text) else message.typed_text
+                if answer is not None and is_yes(typed):
+                    typed = f"{confirmed_text(text_shown(answer.html))}\n{typed}"
+                found.append((message, typed if self._is_own(message) else ""))
+        return found
+
+    def foreign(self) -> Iterator[SourceText]:
+        """Yield the foreign texts that the model was sent, in order."""
+        imported_seq = _imported_seq(self.session)
+        files = self._files()
+        calls: dict[str, Mapping[str, Any]] = {}
+        # Also of earlier heads: what was sent once stays foreign.
+        for context in self.heads:
+            yield from self._of_items(context.get(items.NAME, []))
+        for message in self.messages:
+            calls |= {use["id"]: use for use in message.tool_uses()}
+            yield from self._of_items(per_message.items_of(message.meta, items.NAME))
+            yield from self._of_other_extensions(message)
+            yield from self._of_results(message, calls)
+            if message.seq <= imported_seq and message.is_said:
+                yield SourceText(Kind.IMPORTED, self.session.title, message.text)
+            elif message.role == Message.Role.ASSISTANT and "by" in message.meta:
+                # What a scheduled turn said.
+                yield SourceText(Kind.SESSION, "", message.text)
+            elif message.role == Message.Role.USER:
+                writer = None if self._is_own(message) else message.author_id or self.session.owner_id
+                yield from (
+                    SourceText(Kind.ATTACHMENT, *files.get(id, ("", "")), writer=writer) for id in message.file_ids
+                )
+                yield from (SourceText(Kind.PASTED, "", text, writer) for text in message.pasted_texts)
+                if message.meta.get("by") == "session":
+                    yield SourceText(Kind.SESSION, "", message.text)
+                elif writer is not None:
+                    yield SourceText(Kind.PEOPLE, "", message.text, writer)
+
+    def _is_own(self, message: Message) -> bool:
+        """Return whether the person has written `message`, or anybody when the words of every member count."""
+        if message.meta.get("by", "schedule") != "schedule":
+            return False
+        return self.person is None or (message.author_id or self.session.owner_id) == self.person.pk
+
+    def _people(self) -> list[User]:
+        """Return the owner of the session, and who else has written in it."""
+        others = {message.author_id for message in self.messages if message.author_id is not None}
+        others.discard(self.session.owner_id)
+        return [self.session.owner, *(User.objects.filter(pk__in=others) if others else [])]
+
+    def _files(self) -> dict[UUID, tuple[str, str]]:
+        """Return names and texts of the attachments; an image has no text, and may say anything."""
+        ids = [id for message in self.messages for id in message.file_ids]
+        rows = Attachment.objects.filter(owner__in=self._people(), pk__in=ids) if ids else Attachment.objects.none()
+        return {pk: (name, text) for pk, name, text in rows.values_list("pk", "name", "text")}
+
+    def _memory(self) -> Iterator[str]:
+        """Yield the curated memory that the conversation writes, and the person's own notes that the model was sent."""
+        rows = MemoryDocument.objects.present().filter(space=own_space(self.session))
+        yield from rows.filter(path__in=(CURATED, CURATED_ALTERNATIVE)).values_list("content", flat=True)
+        sent = [*self.heads, *(message.meta.get(per_message.META_KEY, {}) for message in self.messages)]
+        for item in (item for each in sent for item in each.get(items.NAME, [])):
+            if item["kind"] in (items.RECENT, items.RECALLED) and not any(self._of_items([item])):
+                yield items.shown(item)
+
+    def _of_items(self, found: Iterable[ContextItem]) -> Iterator[SourceText]:
+        for item in found:
+            kind, text = item["kind"], items.shown(item)
+            if kind == NAMED:
+                yield SourceText(Kind.WORKSPACE, item["path"], text)
+            elif kind in items.OF_DOCUMENTS:
+                yield SourceText(Kind.ATTACHMENT, item.get("heading", ""), text)
+            elif kind in (items.RECENT, items.RECALLED, *items.OF_SPACE):
+                yield from self._of_memory(item["path"], text, item.get("heading", ""))
+
+    def _of_other_extensions(self, message: Message) -> Iterator[SourceText]:
+        """Yield what other extensions sent with a message, such as the result of a sub-session."""
+        for name, found in message.meta.get(per_message.META_KEY, {}).items():
+            if name != items.NAME:
+                yield from (SourceText(Kind.SESSION, "", items.shown(item)) for item in found)
+
+    def _of_results(self, message: Message, calls: Mapping[str, Mapping[str, Any]]) -> Iterator[SourceText]:
+        """Yield what tools returned: of the app in messages of their own, of the model's server in the answer."""
+        for block in message.content:
+            if not block["type"].endswith("tool_result"):
+                continue
+            call = calls.get(block.get("tool_use_id", ""), {})
+            name = call.get("name") or block["type"].removesuffix("_tool_result")
+            content = block.get("content")
+            text = "\n".join(strings_of(content))
+            if name in READING_TOOLS:
+                for passage in passages_of(content):
+                    read = str(passage.get("snippet") or passage.get("text") or "")
+                    yield from self._of_memory(str(passage.get("path", "")), read, str(passage.get("title") or ""))
+            elif name in LIBRARY_TOOLS:
+                for passage in passages_of(content):
+                    yield SourceText(Kind.ATTACHMENT, str(passage.get("file", "")), str(passage.get("text", "")))
+            elif name == SKILL_TOOL:
+                yield SourceText(Kind.WORKSPACE, str(call.get("input", {}).get("name", "")), text)
+            elif name == HISTORY_TOOL:
+                if self._is_foreign_conversation(str(call.get("input", {}).get("session", ""))):
+                    yield SourceText(Kind.FOUND, "", text)
+            elif name not in OWN_TOOLS:
+                yield SourceText(Kind.TOOL, name, text)
+
+    def _of_memory(self, path: str, text: str, heading: str) -> Iterator[SourceText]:
+        """Yield `text`, which is at `path` of what memory reads, when it is not the person's own."""
+        if conversation := CONVERSATION.match(path):
+            if path != self.session.get_absolute_url() and self._is_foreign_conversation(conversation[1]):
+                yield SourceText(Kind.FOUND, heading, text)
+            return
+        space_id, path = located(path)
+        space = own_space(self.session)
+        if space_id not in (None, space.pk):
+            other = Space.objects.filter(pk=space_id).first()
+            if other is None or not is_of_one(other, self.session.owner_id):
+                yield SourceText(Kind.PEOPLE, "", text)
+        elif path in (CURATED, CURATED_ALTERNATIVE) or (self.person is None and is_shared(self.session)):
+            return
+        elif is_shared(self.session):
+            if self.person is not None and not is_of_one(space, self.person.pk):
+                yield SourceText(Kind.PEOPLE, "", text)
+        elif not MemoryDocument.objects.filter(space=space, path=path).exists():
+            yield SourceText(Kind.TOOL, path, text)
+        elif foreign_lines(space, [path]) & {line.strip("\n") for line in text.split("\n")}:
+            yield SourceText(Kind.RECALLED, path, text)
+
+    def _is_foreign_conversation(self, session_id: str) -> bool:
+        """Return whether another conversation holds foreign text, or is another person's or a sender's."""
+        try:
+            wanted = UUID(session_id)
+        except ValueError:
+            return True
+        if wanted in self.seen:
+            return False
+        session = ChatSession.objects.select_related("owner", "agent").filter(pk=wanted).first()
+        if session is None or session.owner_id != self.session.owner_id or is_shared(session):
+            return True
+        if session.memory == MemoryChoice.NONE:
+            return True
+        talk = Talk(session, session.owner, seen=self.seen | {self.session.pk, wanted})
+        return any(True for _ in talk.foreign())
 
 
 def _imported_seq(session: ChatSession) -> int:
@@ -70,73 +245,5 @@ def _imported_seq(session: ChatSession) -> int:
     return imported_through(session)
 
 
-def _people_of(session: ChatSession) -> list[User]:
-    """Return the owner of `session`, and who else has written in it while it was shared."""
-    if not is_shared(session):
-        return [session.owner]
-    others = session.messages.exclude(author=None).exclude(author=session.owner_id).values("author")
-    return [session.owner, *User.objects.filter(pk__in=others)]
-
-
 def _names_of(user: User) -> str:
     return f"{user.get_full_name()} {user.email.partition('@')[0]}".replace(".", " ")
-
-
-def _files_of(messages: list[Message], people: list[User]) -> dict[Any, SourceText]:
-    """Return the attachments of `messages` by their ids; an image has no text, and may say anything."""
-    ids = [id for message in messages for id in message.file_ids]
-    rows = Attachment.objects.filter(owner__in=people, pk__in=ids).only("name", "text") if ids else ()
-    return {row.pk: SourceText(Kind.ATTACHMENT, row.name, row.text) for row in rows}
-
-
-def _of_prompt(session: ChatSession) -> Iterator[SourceText]:
-    return _of_items(session.context.get(items.NAME, []))
-
-
-def _of_items(found: list[Any]) -> Iterator[SourceText]:
-    for item in found:
-        if item["kind"] == items.FILE or is_of_skill(item):
-            yield SourceText(Kind.WORKSPACE, item["path"], items.shown(item))
-        elif item["kind"] in items.OF_DOCUMENTS:
-            yield SourceText(Kind.ATTACHMENT, item.get("heading", ""), items.shown(item))
-        elif item["kind"] in (items.RECENT, items.RECALLED, *items.OF_SPACE):
-            yield from _of_memory(item["path"], items.shown(item), item.get("heading", ""))
-
-
-def _of_other_extensions(message: Message) -> Iterator[SourceText]:
-    """Yield what other extensions sent with a message, such as the result of a sub-session."""
-    for name, found in message.meta.get(per_message.META_KEY, {}).items():
-        if name != items.NAME:
-            yield from (SourceText(Kind.SESSION, "", items.shown(item)) for item in found)
-
-
-def _of_memory(path: str, text: str, heading: str) -> Iterator[SourceText]:
-    if path in (CURATED, CURATED_ALTERNATIVE):
-        return
-    if path.startswith("/c/"):
-        yield SourceText(Kind.FOUND, heading, text, path)
-    else:
-        yield SourceText(Kind.RECALLED, path, text)
-
-
-def _of_summaries(session: ChatSession) -> Iterator[SourceText]:
-    rounds = ContextRound.objects.filter(session=session).summaries().exclude(used_at=None).order_by("number")
-    for used in rounds:
-        yield SourceText(Kind.SUMMARY, "", "\n".join(texts_of_summary(used)))
-
-
-def _of_results(message: Message, calls: dict[str, str]) -> Iterator[SourceText]:
-    """Yield what tools returned: of the app in messages of their own, of the model's server in the answer."""
-    for block in message.content:
-        if not block["type"].endswith("tool_result"):
-            continue
-        name = calls.get(block.get("tool_use_id", ""), block["type"].removesuffix("_tool_result"))
-        if name in READING_TOOLS:
-            for passage in passages_of(block.get("content")):
-                text = str(passage.get("snippet") or passage.get("text") or "")
-                yield from _of_memory(str(passage.get("path", "")), text, str(passage.get("heading") or ""))
-        elif name in LIBRARY_TOOLS:
-            for passage in passages_of(block.get("content")):
-                yield SourceText(Kind.ATTACHMENT, str(passage.get("file", "")), str(passage.get("text", "")))
-        elif name not in SAVING_TOOLS:
-            yield SourceText(Kind.TOOL, name, "\n".join(strings_of(block.get("content"))))

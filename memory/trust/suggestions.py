@@ -13,7 +13,7 @@ from chat.models import ChatSession
 from memory.models import Suggestion
 from memory.policy.suggested import text_hash
 from memory.policy.tombstones import LineMatcher
-from memory.trust.matching import SourceText
+from memory.trust.rule import SourceText
 from oneclaw.models import Space, User, clock
 
 

@@ -64,33 +64,46 @@ NEGATIONS = _words(_NEGATIONS)
 
 _PERSON = """
     user users person persons human people's himself herself themselves nutzer nutzers nutzerin benutzer benutzers
-    benutzerin person personne utilisateur utilisatrice usuario usuaria persona i'm i've i'd i'll m ve ll re s d l t
-    c j n qu y a e o
+    benutzerin person personne utilisateur utilisatrice usuario usuaria persona i'm i've i'd i'll ユーザー
 """
 _SUPPORTED = ("english", "german", "french", "spanish", "italian", "portuguese")
-# Words that are in no comparison: function words, elided ones, and words for the person.
-IGNORED_WORDS = _words(" ".join(FUNCTION_WORDS[name] for name in _SUPPORTED)) | _words(_PERSON)
-
-# Asking to remember, reporting, and what a paraphrase exchanges.
-_LIGHT = """
-    please remember save note keep mind memory store forget fact says said say tells told asked asks ask wants want
-    wanted decided decides plans plan planning noted mentioned mention shared share currently now also always
-    usually bitte merk merke merken speichere speichern notiere notieren notiz denk denke vergiss gesagt sagt fragt
-    fragte will möchte jetzt immer aktuell rappelle rappelez retiens retenir note noter enregistre souviens mémorise
-    dit veut souhaite maintenant toujours recuerda recuerde guarda guardar anota anotar apunta memoriza dice quiere
-    ahora siempre favor plaît like likes liked love loves enjoy enjoys prefer prefers preferred preference
-    preferences favourite favorite fond name named names called call live lives living lived reside resides based
-    located works work working job has have having had owns own own's got get gets uses use using be being goes go
-    going makes make need needs mag mögen mochte liebt liebe lieben gern gerne lieber bevorzugt bevorzuge lieblings
-    heißt heiße heissen name wohnt wohne wohnen lebt lebe leben arbeitet arbeite arbeiten hat habe besitzt nutzt
-    nutze benutzt braucht aime aimer adore préfère préférer préféré appelle nom habite habiter vit vis vivre
-    travaille travailler possède utilise besoin gusta gustan encanta encantan prefiere prefiero favorito favorita
-    llama llamo nombre vive vivo vivir trabaja trabajo trabajar tiene tengo tener usa uso necesita
+# What a line of memory adds to words without saying more: asking to remember, reporting, having and naming.
+_REPORTING = """
+    please remember save note keep mind memory store fact says said say tells told asked asks ask noted mentioned
+    currently now also has have having had owns own own's named name names called being bitte merk merke merken
+    speichere speichern notiere notieren notiz denk denke vergiss gesagt sagt fragt fragte jetzt aktuell hat habe haben
+    besitzt heißt heiße heissen namens rappelle rappelez retiens retenir note noter enregistre souviens mémorise dit
+    maintenant possède appelle appeler nom nommé nommée recuerda recuerde guarda guardar anota anotar apunta memoriza
+    dice ahora favor plaît
+    tiene tengo llama llamo llamado llamada nombre
 """
-# Words of little content: without them a text still has the same meaning for a comparison.
-LIGHT_WORDS = _words(_LIGHT)
-# Characters of Japanese and Chinese of little content: pronouns, particles, "remember", "like", "user", "work".
-LIGHT_CHARACTERS = frozenset(
-    "我你他她它的是在了和有也就都这那个把请記记住得忘保存下来吧呢吗喜欢爱好愛用户戶人"
-    "本者私僕俺様方事思言覚置名前叫工作职職业業做岁歳"
+_SINGLE_LETTERS = set("abcdefghijklmnopqrstuvwxyz") - set("aeioy")
+# Words that are in no comparison: function words, those of reports, and words for the person.
+IGNORED_WORDS = (
+    _words(" ".join(FUNCTION_WORDS[name] for name in _SUPPORTED)) | _words(_PERSON) | _words(_REPORTING)
+) - _SINGLE_LETTERS
+# Words that a paraphrase exchanges, one meaning a line.
+_SYNONYMS = """
+    like likes liked love loves enjoy enjoys prefer prefers preferred preference preferences favourite favorite fond \
+        mag mögen mochte liebt liebe lieben gern gerne lieber bevorzugt bevorzuge lieblings aime aimer adore préfère \
+        préférer préféré gusta gustan encanta encantan prefiere prefiero favorito favorita stand supporte soporto
+    want wants wanted wish wishes will möchte veut souhaite quiere quiero
+    live lives living lived reside resides based located move moves moved wohnt wohne wohnen lebt lebe leben ziehe \
+        zieht zog gezogen umgezogen habite habiter vit vis vivre déménage déménagé vive vivo vivir mudo mudé mudó
+    work works working worked job arbeitet arbeite arbeiten travaille travailler trabaja trabajo trabajar
+    use uses using nutzt nutze benutzt utilise usa uso
+    need needs braucht brauche besoin necesita necesito
+    always usually immer toujours siempre
+    decide decides decided plan plans planned planning
+"""
+SYNONYMS = {word: line.split()[0] for line in _SYNONYMS.strip().split("\n") for word in _words(line)}
+# Characters of Japanese and Chinese that a paraphrase exchanges.
+SYNONYMOUS_CHARACTERS = {
+    char: meaning
+    for meaning, chars in {"live": "住居搬在", "work": "働勤務工作职職业業做", "want": "想希望"}.items()
+    for char in chars
+}
+# Characters of Japanese and Chinese that add nothing: pronouns, particles, "remember", "user".
+IGNORED_CHARACTERS = frozenset(
+    "我你他她它的是了和一只匹岁歳有也就都这那个把请记住得忘保存下来吧呢吗用户戶人本者私僕俺様方事思言覚置名前叫"
 )

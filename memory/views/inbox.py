@@ -20,7 +20,7 @@ from memory.documents.write import DocumentError
 from memory.files.missing import documents_without_file
 from memory.lab import golden
 from memory.models import Decision, Review, Suggestion
-from memory.policy.access import may_edit, may_write
+from memory.policy.access import may_edit
 from memory.skills.approval import waiting_own_skills
 from memory.tools import decisions, reviews, saved, suggestions
 from memory.trust import proposals
@@ -57,7 +57,7 @@ def answer_suggestion(request: SignedInRequest, suggestion_id: int) -> HttpRespo
     """Accept or decline. Return the updated card to htmx, and a redirect to a page without scripts."""
     mine = Suggestion.objects.visible_to(request.user).select_related("space", "message")
     suggestion = get_object_or_404(mine, pk=suggestion_id)
-    if not may_write(request.user, suggestion.space_id):
+    if not may_edit(request.user, suggestion.space, suggestion.path):
         raise PermissionDenied
     answer, refusal = request.POST.get("answer", ""), ""
     if answer == "accept":

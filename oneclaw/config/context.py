@@ -29,8 +29,8 @@ ROUND_LEASE_SECONDS = environment.number("ONECLAW_ROUND_LEASE_SECONDS", 60, 1, 3
 CACHE = environment.choice("ONECLAW_CACHE", ["off", "5m", "1h"], "5m")
 # The most tokens of one answer, with its thinking; 0: what the model allows.
 MAX_OUTPUT_TOKENS = environment.whole("ONECLAW_MAX_OUTPUT_TOKENS", 0, 0, 128_000)
-# How much the model thinks and writes: low, medium, high, xhigh or max. Empty: its own default.
-EFFORT = environment.choice("ONECLAW_EFFORT", ["", "low", "medium", "high", "xhigh", "max"], "")
+# How much the model thinks and writes: low, medium, high, xhigh or max; default: as much as its maker says.
+EFFORT = environment.choice("ONECLAW_EFFORT", ["default", "low", "medium", "high", "xhigh", "max"], "medium")
 # Tokens of thinking before an answer, for models before Claude 4.6, which have no other way to think; 0: none.
 THINKING = environment.whole("ONECLAW_THINKING", 0, 0, 100_000)
 if THINKING and not 1024 <= THINKING < (MAX_OUTPUT_TOKENS or THINKING + 1):

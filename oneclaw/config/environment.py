@@ -119,15 +119,17 @@ def prices(name: str) -> dict[str, tuple[float, ...]]:
     """Return four prices for each model: of tokens read, written, read from the cache, and written to the cache.
 
     The variable has `model=read/written[/cache read/cache written]`, separated by white space or commas. By default,
-    reading from the cache costs a tenth of `read`, and writing to the cache a quarter more than `read`.
+    reading from the cache costs a tenth of `read`, and writing to the cache a quarter more than `read`. A model's name
+    may be followed by `>` and a number: the price of requests with more tokens of input.
     """
     found: dict[str, tuple[float, ...]] = {}
     for word in words(name):
         model, _, listed = word.partition("=")
+        named, _, above = model.partition(">")
         try:
-            found[model] = price(listed if model else "")
+            found[model] = price(listed if named and (above or "0").isdecimal() else "")
         except ValueError:
-            form = "claude-sonnet-5-5=2/10 or =2/10/0.1/2.5"
+            form = "claude-sonnet-5-5=2/10, =2/10/0.1/2.5 or claude-haiku-5-5>100000=0.5/2.5"
             raise ImproperlyConfigured(f"{name} says “{word}”; write it like {form}.") from None
     return found
 

@@ -71,6 +71,8 @@ class Reply:
     # What is said of the tokens before the first block, and further fields of the message.
     input_usage: Mapping[str, Any] = field(default_factory=lambda: {"input_tokens": 1})
     fields: Mapping[str, Any] = field(default_factory=dict)
+    # What is said with the stop reason.
+    ending: Mapping[str, Any] = field(default_factory=dict)
 
 
 # -- The vocabulary ------------------------------------------------------------------------------
@@ -187,7 +189,7 @@ def _events(reply: Reply, body: Mapping[str, Any]) -> Iterator[Step]:
             yield Step(_event("content_block_delta", index=index, delta=signature))
         yield Step(_event("content_block_stop", index=index))
     usage = {"output_tokens": max(1, output // 4), **reply.usage}
-    ending = {"stop_reason": reply.stop_reason, "stop_sequence": None}
+    ending = {"stop_reason": reply.stop_reason, "stop_sequence": None, **reply.ending}
     yield Step(_event("message_delta", delta=ending, usage=usage), usage=usage)
     yield Step(_event("message_stop"))
 

@@ -19,10 +19,19 @@ class FileSource(TypedDict):
     data: str
 
 
+class ServerId(TypedDict):
+    """The id that a server gave to a tool call, which has another one in the conversation; `server` identifies the
+    server and its model."""
+
+    id: str | int
+    server: str
+
+
 class Block(TypedDict, total=False):
     """One content block. `type` decides which of the other fields it has; types that are not listed here are kept as
     the server sent them.
 
+    `server_id` is not the API's either: oneclaw/llm/call_ids.py replaces `id` by it for the server that gave it.
     `attachment` is not the API's: it references a file in Message.content (Attachment.reference), and is replaced by
     blocks of the API in each request (chat/context/files.py).
     """
@@ -46,6 +55,7 @@ class Block(TypedDict, total=False):
     id: str
     name: str
     input: dict[str, Any]
+    server_id: ServerId
     # tool_result
     tool_use_id: str
     content: str

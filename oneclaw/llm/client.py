@@ -18,6 +18,7 @@ from uuid import uuid4
 from django.conf import settings
 
 from oneclaw.llm.budgets import refuse_if_used_up
+from oneclaw.llm.call_ids import OwnIds
 from oneclaw.llm.connection import client_of_loop, timeouts
 from oneclaw.llm.events import AnswerReader, Event, Finished, Retrying, TextDelta
 from oneclaw.llm.facts import Refusal, cached_facts_at, current_facts, learn
@@ -50,7 +51,7 @@ from oneclaw.llm.upstreams.access import permitted
 from oneclaw.llm.upstreams.portable import event_at, request_at, routes_for
 from oneclaw.llm.upstreams.routes import Route
 from oneclaw.spend.calls import Payer, Spending, paid_by
-from oneclaw.spend.usage import whole_usage
+from oneclaw.spend.usage import counts_of, is_counted, whole_usage
 from oneclaw.telemetry import metrics
 from oneclaw.threads import in_database
 
@@ -62,11 +63,14 @@ MAX_ATTEMPTS = 3
 RETRY_MAX_SECONDS = 30.0
 RETRY_FIRST_SECONDS = 0.5
 
+# The stop reason of an answer that has filled the window, and the least that is taken for one.
+WINDOW_FULL = "model_context_window_exceeded"
+WINDOW_MIN_TOKENS = 2_000
 # The stop reasons after which the text of complete() is not whole.
 FAILED_ENDINGS: dict[str, type[ModelRequestError]] = {
     "refusal": AnswerRefusedError,
     "max_tokens": TruncatedAnswerError,
-    "model_context_window_exceeded": ContextTooLongError,
+    WINDOW_FULL: ContextTooLongError,
 }
 # How many times SILENCE_TIMEOUT a model that thinks may be silent outside of a text: neither thinking nor the arguments
 # of a tool are promised to arrive steadily, and a summary on demand arrives whole.
@@ -122,8 +126,10 @@ async def stream_at(request: Request, route: Route, spending: Spending) -> Async
 
     Raise NothingArrivedError before the first event, another ModelRequestError later.
     """
-    sent, arrived, refusals = request_at(request, route), False, 0
+    arrived, refusals = False, 0
     try:
+        sent = request_at(request, route)
+        ids = OwnIds(request.messages, sent.server)
         facts = await current_facts(route)
         parts = parts_of(sent, facts)
         while True:
@@ -131,7 +137,9 @@ async def stream_at(request: Request, route: Route, spending: Spending) -> Async
                 async with contextlib.aclosing(_attempt(parts, may_be_silent(parts, facts), spending, route)) as events:
                     async for event in events:
                         arrived = True
-                        if passed := event_at(event, route):
+                        if isinstance(event, Finished) and event.stop_reason == WINDOW_FULL:
+                            await _learn_window(event, facts, route)
+                        if passed := event_at(ids.event(event), route):
                             yield passed
                 return
             except ModelRequestError as failure:
@@ -278,8 +286,8 @@ async def _attempt(
     try:
         create: Any = _messages_for(parts, route).with_streaming_response.create
         async with create(**parts, stream=True, timeout=timeouts(longest)) as response:
-            kind = response.headers.get("content-type", "text/event-stream")
-            if not kind.startswith("text/event-stream"):
+            kind = response.headers.get("content-type", "")
+            if kind.startswith("text/html"):
                 raise UnreadableAnswerError(f"status {response.status_code} with {kind} where a stream should be")
             # Our parser takes a third of the time of the SDK's.
             chunks = response.http_response.aiter_bytes()
@@ -287,9 +295,7 @@ async def _attempt(
                 while not (reader.finished or reader.failure):
                     async with asyncio.timeout(silence if reader.is_writing else longest):
                         data = await anext(chunks, b"")
-                    if not data:
-                        break
-                    events = reader.feed(data)
+                    events = reader.feed(data) if data else reader.close()
                     if reader.usage is not noted:
                         noted = reader.usage
                         spending.note(call_id, reader.model, whole_usage(noted), upstream=route.upstream)
@@ -302,9 +308,10 @@ async def _attempt(
                             reads.release()
                             await _read_to_the_end(chunks)
                         yield event
+                    if not data:
+                        break
                     if events:
                         reads.hold()
-        reader.close()
         if reader.failure:
             raise reader.failure
     except Exception as error:
@@ -351,14 +358,25 @@ async def _without_refused(
     if refusal := refusal_in(failure, parts, facts):
         log.warning("The model's server refuses %s for %s: %s", refusal, request.model, failure)
         await learn(route, refusal)
+    changed = parts_of(request, cached_facts_at(route)) if refusal else parts
     if isinstance(failure, ContextTooLongError):
-        # Older models count the room for the answer, too.
-        room = failure.limit - failure.tokens if failure.limit and failure.tokens else 0
+        # Many servers count the room for the answer, too.
+        room = changed["max_tokens"] if changed["max_tokens"] > ANSWER_MIN_TOKENS else 0
+        if failure.limit and failure.tokens:
+            room = failure.limit - failure.tokens
+        elif room >= parts["max_tokens"] and "max_tokens" in failure.explanation:
+            room = parts["max_tokens"] // 2
         return {**parts, "max_tokens": room} if ANSWER_MIN_TOKENS <= room < parts["max_tokens"] else None
-    if refusal is None:
-        return None
-    changed = parts_of(request, cached_facts_at(route))
     return changed if changed != parts else None
+
+
+async def _learn_window(finished: Finished, facts: Facts, route: Route) -> None:
+    """Learn the window of a model from an answer that has filled it."""
+    usage = whole_usage(finished.usage)
+    window = sum(counts_of(usage).values())
+    if is_counted(usage) and WINDOW_MIN_TOKENS <= window < facts.window_tokens:
+        log.warning("The window of %s is full at %d tokens.", route.model, window)
+        await learn(route, Refusal("window", window))
 
 
 async def _read_to_the_end(chunks: AsyncIterator[bytes]) -> None:

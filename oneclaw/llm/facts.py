@@ -39,6 +39,20 @@ ROWS_SECONDS = 60.0
 # How long a refused field is left out, and a refused size is kept to.
 FIELD_REFUSED = dt.timedelta(hours=24)
 SIZE_REFUSED = dt.timedelta(days=30)
+# The names of what a server may refuse, and what is not so then.
+REFUSABLE = {
+    "display": "displays",
+    "counts": "counts",
+    "compacts": "compacts",
+    "cites": "cites",
+    "call_ids": "takes_own_ids",
+    "cache": "caches",
+    "cache_ttl": "caches_long",
+    "tools": "takes_tools",
+    "tool_choice": "takes_tool_choice",
+    "system": "takes_system_blocks",
+    "version": "knows_version",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,16 +178,11 @@ def without(facts: Facts, refusal: Refusal) -> Facts:
     match kind:
         case "thinking":
             return replace(facts, thinking=facts.thinking - {detail})
-        case "display":
-            return replace(facts, displays=False)
         case "effort":
             return replace(facts, efforts=())
-        case "counts":
-            return replace(facts, counts=False)
-        case "compacts":
-            return replace(facts, compacts=False)
-        case "cites":
-            return replace(facts, cites=False)
+        case name if name in REFUSABLE:
+            changed: dict[str, Any] = {REFUSABLE[name]: False}
+            return replace(facts, **changed)
         case "max_output" if refusal.limit:
             return replace(facts, max_output_tokens=min(facts.max_output_tokens, refusal.limit))
         case "window" if refusal.limit:

@@ -149,6 +149,14 @@ class ContextTooLongError(ModelRequestError):
 
     reason_code = "model.context_too_long"
     code = "context_too_long"
+    # Whether the newest message alone takes most of the window; otherwise the conversation does, which cannot be
+    # summarised any further.
+    is_by_message = True
+
+    @property
+    def reason(self) -> Reason:
+        """Return the reason, by what takes the window."""
+        return Reason(self.reason_code if self.is_by_message else "model.window_full")
 
     @property
     def tokens(self) -> int | None:
@@ -162,8 +170,10 @@ class ContextTooLongError(ModelRequestError):
 
     @property
     def _sizes(self) -> tuple[int | None, int | None]:
-        found = TOO_LONG.search(self.detail)
-        return (int(found[1]), int(found[2])) if found else (None, None)
+        said = THOUSANDS.sub("", self.detail)
+        if found := TOO_LONG.search(said):
+            return int(found[1]), int(found[2])
+        return _number(PROMPT.search(said)), _number(WINDOW.search(said))
 
 
 class SpendLimitError(ModelRequestError):
@@ -237,10 +247,22 @@ class EmptyAnswerError(ModelRequestError):
 
 
 class AnswerRefusedError(ModelRequestError):
-    """The model declined to answer this."""
+    """The model declined to answer this; `detail` says why, in words of its server, or nothing."""
 
     reason_code = "model.refused"
     code = "refused"
+
+    @property
+    def reason(self) -> Reason:
+        """Return the reason, with the words of the server if there are any."""
+        return Reason(self.reason_code, {"why": self.detail} if self.detail else {})
+
+
+class ToolsWithoutEndError(ModelRequestError):
+    """The model went on calling tools when it was to answer in words."""
+
+    reason_code = "model.only_tools"
+    code = "only_tools"
 
 
 class UnreadableAnswerError(ModelRequestError):
@@ -307,9 +329,22 @@ BY_CAUSE: dict[str, type[ModelRequestError]] = {
 }
 # A type of an error, as the API and compatible servers have them.
 TYPE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}|")
-CONTEXT = re.compile(r"context (?:window|limit|length)")
+CONTEXT = re.compile(r"context (?:window|limit|length|size)|max_model_len")
 # "prompt is too long: N tokens > M maximum"; older models: "… exceed context limit: N + max_tokens > M".
 TOO_LONG = re.compile(r"(\d+) (?:tokens|\+ \d+) > (\d+)")
+# The same in the words of vLLM, SGLang, OpenAI, llama.cpp and LM Studio.
+WINDOW = re.compile(
+    r"(?:maximum context length|context (?:window|length|size))(?: (?:is|of|only|has))* ?\(?(\d+)"
+    r"|n_ctx\W{1,4}(\d+)|max_model_len\W{1,4}(\d+)"
+)
+PROMPT = re.compile(
+    r"\((\d+) in the messages|(\d+) (?:input tokens|tokens from the input)|messages resulted in (\d+)"
+    r"|request \((\d+) tokens|n_prompt_tokens\W{1,4}(\d+)|input length \(?(\d+)|(?:prompt|input) (?:has|is) (\d+)"
+)
+# Between the digits of a number.
+THOUSANDS = re.compile(r"(?<=\d)[,_](?=\d{3}\b)")
+# The numbers that llama.cpp says beside its sentence.
+SIZE_FIELDS = ("n_prompt_tokens", "n_ctx")
 THINKING_BOUND = re.compile(r"bound to a different conversation|invalid `?signature`? in `?thinking`?")
 REDIRECTS = (301, 302, 303, 307, 308)
 BY_STATUS: dict[int, type[ModelRequestError]] = {
@@ -327,16 +362,23 @@ BY_STATUS: dict[int, type[ModelRequestError]] = {
 
 def failure_of_response(status: int, body: Any, retry_after: float | None = None) -> ModelRequestError:
     """Return the failure for an error response: its HTTP `status` (200 inside a stream) and its JSON `body`."""
-    error = body.get("error") if isinstance(body, dict) else None
-    error = error if isinstance(error, dict) else {}
+    said = body.get("error") if isinstance(body, dict) else None
+    error = said if isinstance(said, dict) else {}
     # Compatible servers have errors of other shapes.
-    kind, detail = str(error.get("type") or ""), str(error.get("message") or ("" if error else body or ""))
+    words = error.get("message") or ("" if error else said or body or "")
+    sizes = "".join(f" ({name}: {error[name]})" for name in SIZE_FIELDS if isinstance(error.get(name), int))
+    kind, detail = str(error.get("type") or ""), f"{words}{sizes}"
     if not TYPE_NAME.fullmatch(kind):
         # It is logged: whole sentences may quote the conversation.
         kind, detail = "", f"{kind} {detail}".strip()
     details = error.get("details")
     cause = str(details.get("error_code") or "") if isinstance(details, dict) else ""
     return _which(status, kind, cause, detail)(f"{status} {kind}: {detail}"[:1000], retry_after, cause)
+
+
+def _number(found: re.Match[str] | None) -> int | None:
+    """Return the number in the one group that has matched."""
+    return next((int(each) for each in found.groups() if each), None) if found else None
 
 
 def _which(status: int, kind: str, cause: str, detail: str) -> type[ModelRequestError]:
@@ -347,10 +389,17 @@ def _which(status: int, kind: str, cause: str, detail: str) -> type[ModelRequest
     if status in REDIRECTS or (status == 404 and not kind):
         # The server at this address is not the API.
         return UnreachableError
-    found = BY_TYPE.get(kind) or BY_STATUS.get(status) or (ServerFaultError if status >= 500 else BadRequestError)
+    # Inside a stream, of which the status says nothing, an error of no known type is one of the server.
+    otherwise = ServerFaultError if status >= 500 or status < 300 else BadRequestError
+    found = BY_TYPE.get(kind) or BY_STATUS.get(status) or otherwise
+    if found is ServerFaultError and kind and 400 <= status < 500 and status != 408:
+        # Some servers have one type for all errors.
+        found = BadRequestError
+    wording = detail.lower()
+    if found is ServerFaultError and CONTEXT.search(wording) and WINDOW.search(wording):
+        return ContextTooLongError
     if found is BadRequestError:
         # The API has no types for these failures: only their text tells them apart.
-        wording = detail.lower()
         if THINKING_BOUND.search(wording):
             return ThinkingBoundError
         if "prompt is too long" in wording or CONTEXT.search(wording):

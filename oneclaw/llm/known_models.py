@@ -39,6 +39,16 @@ class Facts:
     counts: bool = True
     # Whether it accepts blocks of search results, and cites them by itself.
     cites: bool = False
+    # Whether it is sent the ids that it gave to its own calls of tools; otherwise ids that every server accepts.
+    takes_own_ids: bool = True
+    # Whether it accepts `cache_control`, its `ttl`, tools, and blocks as the system text.
+    caches: bool = True
+    caches_long: bool = True
+    takes_tools: bool = True
+    takes_tool_choice: bool = True
+    takes_system_blocks: bool = True
+    # Whether it knows the version of the API that the SDK names; otherwise only the first one.
+    knows_version: bool = True
 
 
 UNKNOWN = Facts()

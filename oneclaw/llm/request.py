@@ -8,10 +8,12 @@ from typing import Any
 from django.conf import settings
 
 from oneclaw.llm.blocks import ApiMessage, ApiTextMessage, Block, ToolDefinition
+from oneclaw.llm.call_ids import with_ids_for
 from oneclaw.llm.citations import without_citations
 from oneclaw.llm.estimate import estimated_tokens
-from oneclaw.llm.facts import Refusal
+from oneclaw.llm.facts import REFUSABLE, Refusal
 from oneclaw.llm.failures import (
+    THOUSANDS,
     BadRequestError,
     CompactionBlockError,
     CompactionRefusedError,
@@ -21,6 +23,7 @@ from oneclaw.llm.failures import (
     ThinkingBoundError,
 )
 from oneclaw.llm.known_models import ADAPTIVE, BETWEEN_TOOLS, DISABLED, EFFORTS, ENABLED, UNKNOWN, Facts
+from oneclaw.llm.plain import as_plain_messages, as_text, without_cache_marks, without_tools
 
 # The least room for an answer that is asked for, also when the estimate says that the window is full: the server knows.
 ANSWER_MIN_TOKENS = 256
@@ -34,7 +37,25 @@ EFFORT_WITHOUT_THINKING = "high"
 COMPACTION_BETA = "compact-2026-09-04"
 # The most characters of the instructions for a summary.
 INSTRUCTIONS_MAX_CHARS = 16_384
-OUTPUT_LIMIT = re.compile(r"max_tokens: \d+ > (\d+)")
+OUTPUT_LIMIT = re.compile(
+    r"max_tokens: \d+ > (\d+)|at most (\d+) (?:completion|output)|less than or equal to (\d+)|<= ?(\d+)|\[1, ?(\d+)\]"
+)
+# How servers say that they do not accept the form of a request, in the order in which it is looked for.
+ABOUT_FORM = {
+    "cache_ttl": re.compile(r"cache_control\S*ttl|\bttl\b.*cache_control"),
+    "cache": re.compile(r"cache_control"),
+    "version": re.compile(r"anthropic-version"),
+    "call_ids": re.compile(r"tool_use\W{1,4}id|tool_use_id|tool_call_id|tool call id"),
+    "tool_choice": re.compile(r"tool_choice.{0,60}(?:extra inputs|not |unsupported|invalid|should be)"),
+    "tools": re.compile(
+        r"(?:tools?|tool[ _](?:use|calls?|calling|choice)|function[ _]call(?:s|ing)?)\b.{0,40}"
+        r"(?:not (?:supported|permitted|enabled|available|allowed)|unsupported|requires --enable)"
+        r"|(?:not|n't) support (?:tool|function)|^tools: extra inputs"
+    ),
+    "system": re.compile(r"\bsystem\b(?!\S*cache).{0,60}\b(?:str|string)\b"),
+}
+# The version of the API that every server knows, in place of the one that the SDK names.
+FIRST_VERSION = {"anthropic-version": "2023-06-01"}
 # Failures that are about the conversation, not about a field.
 ABOUT_MESSAGES = (ThinkingBoundError, CompactionBlockError, CompactionRefusedError)
 # How a server says that it does not know compaction: it names the field, the header or the type of the block. What it
@@ -64,6 +85,12 @@ class Request:
     # Instructions for a summary of `messages` that is asked for instead of an answer ("": those of the server), of
     # INSTRUCTIONS_MAX_CHARS at most; None: an answer.
     compaction: str | None = None
+    # Whether the model must answer in words, although tools are offered.
+    must_answer: bool = False
+    # Whether it is sent as text alone, because the server has refused it in its own form.
+    is_plain: bool = False
+    # Identifies the server and the model that are asked, as they are known there; "" before it is known.
+    server: str = ""
 
 
 def parts_of(request: Request, facts: Facts) -> dict[str, Any]:
@@ -75,24 +102,37 @@ def parts_of(request: Request, facts: Facts) -> dict[str, Any]:
     Equal parts have the same bytes: the keys of every object are sorted. A head or message that has just been made has
     them in another order than the one that the database returns later, and servers compare bytes.
     """
-    messages = list(request.messages) if facts.cites else [without_citations(each) for each in request.messages]
+    if request.is_plain:
+        return _plain_parts(request, facts)
+    messages = with_ids_for(request.messages, request.server if facts.takes_own_ids else "")
+    if not facts.cites:
+        messages = [without_citations(each) for each in messages]
+    if not facts.takes_tools:
+        messages = without_tools(messages)
     parts: dict[str, Any] = {"model": request.model, "messages": messages}
     if request.compaction is not None or has_compaction_block(request.messages):
         if not facts.compacts:
             raise CompactionUnsupportedError
         parts["betas"] = [COMPACTION_BETA]
+    if not facts.knows_version:
+        parts["extra_headers"] = FIRST_VERSION
     if request.compaction is not None:
         instructions = {"instructions": request.compaction} if request.compaction.strip() else {}
         parts["compaction"] = {"type": "summarize", **instructions}
     if request.system:
-        parts["system"] = list(request.system)
-    if request.tools:
+        parts["system"] = list(request.system) if facts.takes_system_blocks else as_text(request.system)
+    if request.tools and facts.takes_tools:
         parts["tools"] = list(request.tools)
+        if request.must_answer and facts.takes_tool_choice:
+            parts["tool_choice"] = {"type": "none"}
     parts["max_tokens"] = _max_tokens(request, parts, facts)
     if thinking := _thinking(request, parts["max_tokens"], facts):
         parts["thinking"] = thinking
     if effort := _effort(request, thinking, facts):
         parts["output_config"] = {"effort": effort}
+    if not (facts.caches and facts.caches_long):
+        marked = {name: parts[name] for name in ("system", "messages", "tools") if name in parts}
+        parts |= {name: without_cache_marks(each, only_ttl=facts.caches) for name, each in marked.items()}
     return {name: with_sorted_keys(part) for name, part in parts.items()}
 
 
@@ -105,10 +145,20 @@ def with_sorted_keys(part: Any) -> Any:
     return part
 
 
+def _plain_parts(request: Request, facts: Facts) -> dict[str, Any]:
+    """Return the body of `request` as the simplest server accepts it: text alone."""
+    parts: dict[str, Any] = {"model": request.model, "messages": as_plain_messages(request.messages)}
+    if not facts.knows_version:
+        parts["extra_headers"] = FIRST_VERSION
+    if system := as_text(request.system):
+        parts["system"] = system
+    return {**parts, "max_tokens": _max_tokens(request, parts, facts)}
+
+
 def counted_parts_of(request: Request, facts: Facts) -> dict[str, Any]:
     """Return the body of a request to count the tokens of `request`."""
     parts = parts_of(request, facts)
-    names = ("model", "messages", "system", "tools", "thinking", "betas")
+    names = ("model", "messages", "system", "tools", "thinking", "betas", "extra_headers")
     return {name: parts[name] for name in names if name in parts}
 
 
@@ -127,6 +177,9 @@ def refusal_in(failure: ModelRequestError, parts: Mapping[str, Any], facts: Fact
     if not isinstance(failure, BadRequestError) or isinstance(failure, ABOUT_MESSAGES):
         return None
     words = failure.explanation.lower()
+    for feature, pattern in ABOUT_FORM.items():
+        if getattr(facts, REFUSABLE[feature]) and pattern.search(words) and _has(parts, feature):
+            return Refusal(feature)
     if "betas" in parts and ABOUT_COMPACTION.search(words):
         return Refusal("compacts")
     if facts.cites and ("search_result" in words or "citations" in words):
@@ -145,10 +198,24 @@ def refusal_in(failure: ModelRequestError, parts: Mapping[str, Any], facts: Fact
     if about_thinking and "thinking" in words:
         return about_thinking
     if "max_tokens" in words:
-        limit = OUTPUT_LIMIT.search(words)
-        allowed = int(limit[1]) if limit else UNKNOWN.max_output_tokens
-        return Refusal("max_output", allowed) if allowed < parts.get("max_tokens", 0) else None
+        limit = OUTPUT_LIMIT.search(THOUSANDS.sub("", words))
+        said = int(next(filter(None, limit.groups()))) if limit else None
+        allowed = said or min(UNKNOWN.max_output_tokens, parts.get("max_tokens", 0) // 2)
+        return Refusal("max_output", allowed) if ANSWER_MIN_TOKENS <= allowed < parts.get("max_tokens", 0) else None
     return None
+
+
+def _has(parts: Mapping[str, Any], feature: str) -> bool:
+    """Return whether the body has what a refusal of `feature` is about."""
+    match feature:
+        case "tools" | "tool_choice":
+            return feature in parts
+        case "system":
+            return isinstance(parts.get("system"), list)
+        case "cache" | "cache_ttl":
+            marked = [parts.get("system"), parts.get("tools"), parts["messages"]]
+            return bool(without_cache_marks(marked, only_ttl=feature == "cache_ttl") != marked)
+    return True
 
 
 def has_compaction_block(messages: Sequence[ApiMessage | ApiTextMessage]) -> bool:

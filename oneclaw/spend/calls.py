@@ -17,11 +17,11 @@ from django.db import IntegrityError
 from oneclaw.config.upstreams import Upstream
 from oneclaw.models import Space, Spend, User
 from oneclaw.spend.prices import exact_price_of, prices_at
+from oneclaw.spend.usage import counts_of
 from oneclaw.telemetry import metrics
 from oneclaw.text import replace_unstorable
 
 Spends = Sequence[Spend]
-TOKENS_MAX_COUNT = 2**31 - 1
 # What the id of a row is made of that has the rest of a call.
 REST = "rest"
 
@@ -59,7 +59,7 @@ class Spending:
         that of a call that was noted before.
         """
         row = self.note(call_id or uuid4(), model, usage, is_whole=is_whole, upstream=upstream)
-        metrics.count_call(row.model, usage, float(row.cost or 0))
+        metrics.count_call(row.model, counts_of(usage), float(row.cost or 0))
 
     def note(
         self,
@@ -71,6 +71,7 @@ class Spending:
         upstream: Upstream | None = None,
     ) -> Spend:
         """Keep what the server of `model` has said so far that the call `call_id` takes, and return its row."""
+        counts = counts_of(usage)
         row = Spend(
             id=call_id,
             user_id=self.payer.user_id,
@@ -78,13 +79,14 @@ class Spending:
             session_id=self.payer.session_id,
             purpose=self.payer.purpose,
             model=replace_unstorable(model)[: Spend.MODEL_MAX_CHARS],
-            input_tokens=_tokens(usage, "input_tokens"),
-            output_tokens=_tokens(usage, "output_tokens"),
-            cached_tokens=_tokens(usage, "cache_read_input_tokens"),
-            written_tokens=_tokens(usage, "cache_creation_input_tokens"),
+            input_tokens=counts["input_tokens"],
+            output_tokens=counts["output_tokens"],
+            cached_tokens=counts["cache_read_input_tokens"],
+            written_tokens=counts["cache_creation_input_tokens"],
             is_whole=is_whole,
         )
-        row.set_price(exact_price_of(row.model, prices_at(upstream)))
+        read = row.input_tokens + row.cached_tokens + row.written_tokens
+        row.set_price(exact_price_of(row.model, prices_at(upstream), read))
         self.rows = [*(each for each in self.rows if each.pk != call_id), row]
         return row
 
@@ -157,9 +159,3 @@ def _rest_of(call: Spend, stored: Spend) -> Spend:
         setattr(rest, name, max(0, getattr(call, name) - getattr(stored, name)))
     rest.set_price(None if call.price is None else tuple(call.price))
     return rest
-
-
-def _tokens(usage: Mapping[str, Any], name: str) -> int:
-    """Return a number of tokens; 0 for anything that is none."""
-    count = usage.get(name)
-    return min(count, TOKENS_MAX_COUNT) if isinstance(count, int) and count > 0 else 0

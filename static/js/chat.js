@@ -71,16 +71,16 @@ const attachments = new Attachments({
 const composer = new Composer(form, {
   longest: Number(main.dataset.longest),
   attachments,
-  onSend(text, files) {
-    const message = { client_id: newId(), session, text, files, mode: mode.value, ...choices.value };
+  onSend(text, files, pasted) {
+    const message = { client_id: newId(), session, text, pasted, files, mode: mode.value, ...choices.value };
     mode.fix();
     choices.fix();
     dispatch({ type: "send", message });
   },
   onStop: () => dispatch({ type: "stop" }),
   onArrived: (sentence) => announcer.say(sentence),
-  onDraft(text, files) {
-    unsent.keepDraft(draftKey(), text);
+  onDraft(text, files, pasted) {
+    unsent.keepDraft(draftKey(), text, pasted);
     unsent.keepDraftFiles(draftKey(), files);
   },
 });
@@ -89,9 +89,9 @@ const meter = new Meter(find(main, "[data-meter]", HTMLElement), address);
 const rounds = new Rounds(list, address, conversation, announcer);
 new Working(list, find(main, "[data-working]", HTMLElement), { isRunning: () => conversation.isRunning, announcer });
 const company = new Company(main, list, person, {
-  onTakeBack({ client_id, text }) {
+  onTakeBack({ client_id, text, pasted }) {
     sayNow({ type: "take_back", client_id });
-    composer.value = [text, composer.value].filter(Boolean).join("\n\n");
+    composer.add(text, pasted, { isBefore: true });
     composer.focus();
   },
   onWriting: () => socket.isOpen && !state.isPolling && socket.say({ type: "writing" }),
@@ -210,7 +210,7 @@ function becomeKnown() {
   unsent.keepDraft("new", "");
   unsent.keepDraftFiles("new", []);
   unsent.becameKnown(session);
-  unsent.keepDraft(session, composer.value);
+  unsent.keepDraft(session, composer.value, composer.pasted);
   unsent.keepDraftFiles(session, attachments.files);
   history.replaceState(null, "", address);
   const end = find(main, "[data-end]", HTMLFormElement);
@@ -320,15 +320,15 @@ function roundsChanged() {
 
 const editing = new Editing(find(document, "#editing", HTMLTemplateElement), list, {
   longest: Number(main.dataset.longest),
-  onKeep: (name, text) => unsent.keepEdit(session, name, text),
+  onKeep: (name, draft) => unsent.keepEdit(session, name, draft),
   kept: () => unsent.edits(session),
-  onGone(text) {
-    composer.value = [composer.value, text].filter(Boolean).join("\n\n");
+  onGone({ text, pasted }) {
+    composer.add(text, pasted);
     composer.tell(words.editKept, { kind: "edit" });
   },
-  onSend(article, text) {
+  onSend(article, { text, pasted }) {
     const edits = article.id.replace("message-", "");
-    const message = { client_id: newId(), session, text, edits, ...choices.later };
+    const message = { client_id: newId(), session, text, pasted, edits, ...choices.later };
     dispatch({ type: "edit", message });
     const isTaken = state.pending.has(message.client_id);
     if (isTaken) composer.focus();
@@ -370,7 +370,7 @@ main.addEventListener("click", (event) => {
     const { message } = taken;
     dispatch({ type: "takeBack", client_id: message.client_id });
     if (action === "edit") {
-      composer.value = [message.text, composer.value].filter(Boolean).join("\n\n");
+      composer.add(message.text, message.pasted ?? [], { isBefore: true });
       attachments.put(message.files ?? []);
     }
     composer.focus();
@@ -414,9 +414,9 @@ async function takeHomeless() {
 watchSidebar(session);
 watchCommands(form, { composer, announcer, session });
 // When the server has refused the plain form, the field already has the text.
-const draft = { text: unsent.draft(draftKey()), files: unsent.draftFiles(draftKey()) };
+const draft = { ...unsent.draft(draftKey()), files: unsent.draftFiles(draftKey()) };
 attachments.put(draft.files);
-if (!composer.value) composer.value = draft.text;
+if (!composer.value) composer.put(draft.text, draft.pasted);
 for (const { message } of unsent.of(session)) {
   mode.choose(message.mode);
   mode.fix();

@@ -3,8 +3,10 @@
 
 /** @import { Attachments } from "./attachments.js" */
 /** @import { AttachedFile } from "./frames.js" */
+/** @import { Range } from "./pasted.js" */
 
 import { find } from "./dom.js";
+import { Pasted } from "./pasted.js";
 import { words } from "./words.js";
 
 // The number of characters is shown from this share of the maximum on.
@@ -20,6 +22,7 @@ export class Composer {
   #notices;
   #longest;
   #attachments;
+  #pasted;
   #on;
   #isRunning = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -30,9 +33,9 @@ export class Composer {
    * @param {object} options
    * @param {number} options.longest
    * @param {Attachments} options.attachments
-   * @param {(text: string, files: AttachedFile[]) => void} options.onSend
+   * @param {(text: string, files: AttachedFile[], pasted: Range[]) => void} options.onSend
    * @param {() => void} options.onStop
-   * @param {(text: string, files: AttachedFile[]) => void} options.onDraft
+   * @param {(text: string, files: AttachedFile[], pasted: Range[]) => void} options.onDraft
    * @param {(sentence: string) => void} options.onArrived
    */
   constructor(form, { longest, attachments, onSend, onStop, onDraft, onArrived }) {
@@ -41,6 +44,7 @@ export class Composer {
     this.#stop = find(form, "[data-stop]", HTMLButtonElement);
     this.#count = find(form, "[data-count]", HTMLElement);
     this.#notices = find(form, "[data-notices]", HTMLElement);
+    this.#pasted = new Pasted(this.#text);
     this.#longest = longest;
     this.#attachments = attachments;
     attachments.listen({
@@ -76,8 +80,43 @@ export class Composer {
   }
 
   set value(text) {
-    this.#text.value = text;
+    this.put(text);
+  }
+
+  /** What of the text was pasted, in code points. */
+  get pasted() {
+    return this.#pasted.ranges;
+  }
+
+  /**
+   * Set the text, of which `pasted` was pasted; without that, what is new in it counts as typed.
+   * @param {string} text
+   * @param {Range[]} [pasted]
+   */
+  put(text, pasted) {
+    this.#pasted.put(text, pasted);
     this.#changed();
+  }
+
+  /**
+   * Add a text that comes back to the field, of which `pasted` was pasted: before what is in it, or after it.
+   * @param {string} text
+   * @param {Range[]} pasted
+   * @param {{ isBefore?: boolean }} options
+   */
+  add(text, pasted, { isBefore = false } = {}) {
+    const parts = [
+      { text, pasted },
+      { text: this.value, pasted: this.pasted },
+    ];
+    const ordered = (isBefore ? parts : parts.reverse()).filter((part) => part.text);
+    let at = 0;
+    const ranges = ordered.flatMap((part) => {
+      const start = at;
+      at += [...part.text].length + 2;
+      return part.pasted.map(([from, to]) => /** @type {Range} */ ([from + start, to + start]));
+    });
+    this.put(ordered.map((part) => part.text).join("\n\n"), ranges);
   }
 
   focus() {
@@ -131,9 +170,10 @@ export class Composer {
     if (this.#isEmpty || this.#length() > this.#longest) return;
     this.#notices.replaceChildren();
     const files = this.#attachments.take();
+    const { pasted } = this;
     this.value = "";
     this.#keep();
-    this.#on.send(text.trim() ? text : "", files);
+    this.#on.send(text.trim() ? text : "", files, text.trim() ? pasted : []);
     this.focus();
   }
 
@@ -182,6 +222,6 @@ export class Composer {
 
   #keep() {
     clearTimeout(this.#keeping);
-    this.#on.draft(this.value, this.#attachments.files);
+    this.#on.draft(this.value, this.#attachments.files, this.pasted);
   }
 }

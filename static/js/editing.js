@@ -1,7 +1,10 @@
 // Edits a message of the person in its place: Enter sends, but not on a touch screen; Esc cancels. The text is kept when the list is replaced, and
 // over a reload.
 
+/** @import { Draft } from "./unsent.js" */
+
 import { find } from "./dom.js";
+import { Pasted } from "./pasted.js";
 
 const touch = matchMedia("(pointer: coarse) and (hover: none)");
 
@@ -12,18 +15,22 @@ export class Editing {
   // The open forms, by the id of the message's article.
   /** @type {Map<string, HTMLFormElement>} */
   #open = new Map();
+  // What was pasted into the field of each form.
+  /** @type {WeakMap<HTMLFormElement, Pasted>} */
+  #pasted = new WeakMap();
 
-  // longest: code points; onSend(article, text) returns whether the edit was accepted; onKeep(article's id, text) stores
-  // the draft, "" deletes it; kept() returns {article's id: text}; onGone(text) gets a draft whose message is not shown.
+  // longest: code points; onSend(article, draft) returns whether the edit was accepted; onKeep(article's id, draft)
+  // stores the draft, null deletes it; kept() returns drafts by the article's id; onGone(draft) gets a draft whose
+  // message is not shown.
   /**
    * @param {HTMLTemplateElement} template
    * @param {HTMLElement} list
    * @param {object} options
    * @param {number} options.longest
-   * @param {(article: HTMLElement, text: string) => boolean} options.onSend
-   * @param {(id: string, text: string) => void} options.onKeep
-   * @param {() => Record<string, string>} options.kept
-   * @param {(text: string) => void} options.onGone
+   * @param {(article: HTMLElement, draft: Draft) => boolean} options.onSend
+   * @param {(id: string, draft: Draft | null) => void} options.onKeep
+   * @param {() => Record<string, Draft>} options.kept
+   * @param {(draft: Draft) => void} options.onGone
    */
   constructor(template, list, { longest, onSend, onKeep, kept, onGone }) {
     this.#template = template;
@@ -39,10 +46,10 @@ export class Editing {
 
   // Restore the drafts of when the page was left.
   takeUp() {
-    for (const [id, text] of Object.entries(this.#on.kept())) {
+    for (const [id, draft] of Object.entries(this.#on.kept())) {
       const article = document.getElementById(id);
-      if (article?.querySelector(".said")) fieldOf(this.#opened(article)).value = text;
-      else this.#giveBack(id, text);
+      if (article?.querySelector(".said")) this.#pasted.get(this.#opened(article))?.put(draft.text, draft.pasted);
+      else this.#giveBack(id, draft);
     }
   }
 
@@ -52,17 +59,21 @@ export class Editing {
     if (known) return known;
     const form = /** @type {HTMLFormElement} */ (find(this.#template.content, "form", HTMLFormElement).cloneNode(true));
     const field = fieldOf(form);
-    form.dataset.said = field.value = find(article, ".said", HTMLElement).textContent ?? "";
+    const said = find(article, ".said", HTMLElement);
+    const pasted = new Pasted(field);
+    this.#pasted.set(form, pasted);
+    form.dataset.said = said.textContent ?? "";
+    pasted.put(form.dataset.said, JSON.parse(said.dataset.pasted ?? "[]"));
     this.#open.set(article.id, form);
     put(form, article);
     const close = () => this.#close(form);
     const around = () => /** @type {HTMLElement} */ (form.closest("article"));
-    field.addEventListener("input", () => this.#on.keep(around().id, field.value));
+    field.addEventListener("input", () => this.#on.keep(around().id, this.#draft(form)));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       if (!field.value.trim() || [...field.value].length > this.#on.longest) return;
       const { id } = around();
-      if (!this.#on.send(around(), field.value)) return;
+      if (!this.#on.send(around(), this.#draft(form))) return;
       this.#forget(id);
       close();
     });
@@ -90,26 +101,35 @@ export class Editing {
       if (article?.querySelector(".said")) {
         put(form, article);
         if (document.activeElement === document.body) fieldOf(form).focus();
-      } else this.#giveBack(id, fieldOf(form).value, form);
+      } else this.#giveBack(id, this.#draft(form), form);
     }
   }
 
   /**
+   * @param {HTMLFormElement} form
+   * @returns {Draft}
+   */
+  #draft(form) {
+    return { text: fieldOf(form).value, pasted: this.#pasted.get(form)?.ranges ?? [] };
+  }
+
+  /**
    * @param {string} id
-   * @param {string} text
+   * @param {Draft} draft
    * @param {HTMLFormElement | null} form
    */
-  #giveBack(id, text, form = null) {
+  #giveBack(id, draft, form = null) {
+    const { text } = draft;
     this.#forget(id);
     // An unchanged draft, or one that another tab has sent, is not lost.
     const isShown = [...this.#list.querySelectorAll(".said")].some((said) => said.textContent === text);
-    if (!isShown && text !== form?.dataset.said) this.#on.gone(text);
+    if (!isShown && text !== form?.dataset.said) this.#on.gone(draft);
   }
 
   /** @param {string} id */
   #forget(id) {
     this.#open.delete(id);
-    this.#on.keep(id, "");
+    this.#on.keep(id, null);
   }
 
   /** @param {HTMLFormElement} form */

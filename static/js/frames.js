@@ -1,5 +1,7 @@
 // The types of the frames of docs/protocol.md; no code.
 
+/** @import { Range } from "./pasted.js" */
+
 /**
  * An uploaded file.
  * @typedef {{ id: string, name: string, size: number, kind: string }} AttachedFile
@@ -9,8 +11,8 @@
  *
  * From the browser.
  * @typedef {{ session: string | null, last_seq: number, person?: string }} OpenFields
- * @typedef {{ client_id: string, session: string, text: string, files?: string[], mode?: string, agent?: string, space?: string, model?: string, effort?: string, memory?: string }} SendFields
- * @typedef {{ client_id: string, session: string, text: string, message: string, model?: string, effort?: string, memory?: string }} EditFields
+ * @typedef {{ client_id: string, session: string, text: string, pasted?: Range[], files?: string[], mode?: string, agent?: string, space?: string, model?: string, effort?: string, memory?: string }} SendFields
+ * @typedef {{ client_id: string, session: string, text: string, pasted?: Range[], message: string, model?: string, effort?: string, memory?: string }} EditFields
  * @typedef {{ type: "open" } & OpenFields} OpenFrame
  * @typedef {{ type: "send" } & SendFields} SendFrame
  * @typedef {{ type: "edit" } & EditFields} EditFrame
@@ -36,7 +38,7 @@
  * @typedef {{ type: "queued", client_id: string, session: string }} QueuedFrame
  *
  * A message that waits in a shared conversation, and somebody who has it open.
- * @typedef {{ client_id: string, person: string, name: string, initials: string, text: string, files: number }} WaitingMessage
+ * @typedef {{ client_id: string, person: string, name: string, initials: string, text: string, files: number, pasted: Range[] }} WaitingMessage
  * @typedef {{ person: string, name: string, initials: string, writing: boolean }} PresentPerson
  * @typedef {{ type: "queue", waiting: WaitingMessage[] }} QueueFrame
  * @typedef {{ type: "presence", people: PresentPerson[] }} PresenceFrame

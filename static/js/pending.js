@@ -69,7 +69,7 @@ export class PendingList {
   }
 
   /** @param {Pending} entry */
-  #append({ message: { client_id, text, files = [] } }) {
+  #append({ message: { client_id, text, pasted = [], files = [] } }) {
     const article = document.createElement("article");
     article.className = "message message--user message--pending";
     article.dataset.clientId = client_id;
@@ -77,6 +77,7 @@ export class PendingList {
     const said = document.createElement("div");
     said.className = "said";
     said.textContent = text;
+    if (pasted.length) said.dataset.pasted = JSON.stringify(pasted);
     const note = document.createElement("p");
     note.className = "message__note";
     if (files.length) article.append(attachedList(files));

@@ -269,11 +269,11 @@ function say({ state, shown, act }, frame) {
  * @param {Step} step
  * @param {Message} message
  */
-function sayMessage(step, { client_id, text, files = [], edits, mode, agent, space, model, effort, memory }) {
+function sayMessage(step, { client_id, text, pasted, files = [], edits, mode, agent, space, model, effort, memory }) {
   const { session } = step.state;
-  if (edits) return say(step, { type: "edit", client_id, session, text, message: edits, model, effort, memory });
+  if (edits) return say(step, { type: "edit", client_id, session, text, pasted, message: edits, model, effort, memory });
   const ids = files.map(({ id }) => id);
-  return say(step, { type: "send", client_id, session, text, mode, agent, space, model, effort, memory, files: ids });
+  return say(step, { type: "send", client_id, session, text, pasted, mode, agent, space, model, effort, memory, files: ids });
 }
 
 /**

@@ -1,10 +1,11 @@
 // What the state of a conversation's page (session_state.js) is made of, as types: nothing here runs.
 
+/** @import { Range } from "./pasted.js" */
 /** @import { AckFrame, AgainFrame, AttachedFile, ClientFrame, CommandFrame, DoneFrame, EndedFrame, ErrorFrame, QueuedFrame, ReadyFrame } from "./frames.js" */
 
 /**
  * A message as this browser keeps it until the server has acknowledged it. `edits` is the message that it says anew.
- * @typedef {{ client_id: string, session: string, text: string, files?: AttachedFile[], edits?: string, mode?: string, agent?: string, space?: string, model?: string, effort?: string, memory?: string }} Message
+ * @typedef {{ client_id: string, session: string, text: string, pasted?: Range[], files?: AttachedFile[], edits?: string, mode?: string, agent?: string, space?: string, model?: string, effort?: string, memory?: string }} Message
  *
  * A message that is not acknowledged: sent (or to be sent as soon as the server can be reached), queued until an answer
  * ends or those before it are acknowledged, or refused by the server with a sentence.

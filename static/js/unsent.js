@@ -1,11 +1,15 @@
 // Keeps what the server has not acknowledged in this browser's storage: drafts, drafts of edits, and unsent messages.
 
 /** @import { AttachedFile } from "./frames.js" */
+/** @import { Range } from "./pasted.js" */
 /** @import { Kept, Message } from "./session_types.js" */
 
 /**
  * A stored message: `at` gives the order, `isNew` says that the server does not know the conversation yet.
  * @typedef {Kept & { isNew: boolean, at: number }} Entry
+ *
+ * A text that is not sent yet, and what of it was pasted, in code points.
+ * @typedef {{ text: string, pasted: Range[] }} Draft
  */
 
 export class Unsent {
@@ -26,18 +30,19 @@ export class Unsent {
   /**
    * Return the draft of this tab, or one that another tab left.
    * @param {string} key
-   * @returns {string}
+   * @returns {Draft}
    */
   draft(key) {
-    return this.#read(sessionStore, `draft:${key}`) ?? this.#read(localStore, `draft:${key}`) ?? "";
+    return draftOf(this.#read(sessionStore, `draft:${key}`) ?? this.#read(localStore, `draft:${key}`));
   }
 
   /**
    * @param {string} key
    * @param {string} text
+   * @param {Range[]} [pasted]
    */
-  keepDraft(key, text) {
-    for (const store of [sessionStore, localStore]) this.#write(store, `draft:${key}`, text);
+  keepDraft(key, text, pasted = []) {
+    for (const store of [sessionStore, localStore]) this.#write(store, `draft:${key}`, text && { text, pasted });
   }
 
   /**
@@ -58,22 +63,22 @@ export class Unsent {
   }
 
   /**
-   * Return the drafts of edits in this conversation: {name of the message: text}.
+   * Return the drafts of edits in this conversation, by the name of the message.
    * @param {string} session
-   * @returns {Record<string, string>}
+   * @returns {Record<string, Draft>}
    */
   edits(session) {
     const found = this.#under(`edit:${session}:`);
-    return Object.fromEntries(found.map((name) => [name, this.#read(localStore, `edit:${session}:${name}`)]));
+    return Object.fromEntries(found.map((name) => [name, draftOf(this.#read(localStore, `edit:${session}:${name}`))]));
   }
 
   /**
    * @param {string} session
    * @param {string} name
-   * @param {string} text
+   * @param {Draft | null} draft null removes it
    */
-  keepEdit(session, name, text) {
-    this.#write(localStore, `edit:${session}:${name}`, text);
+  keepEdit(session, name, draft) {
+    this.#write(localStore, `edit:${session}:${name}`, draft?.text && draft);
   }
 
   /**
@@ -156,9 +161,9 @@ export class Unsent {
   // Turn the drafts of edits in a deleted conversation into unsent messages.
   /** @param {string} session */
   sendEdits(session) {
-    for (const [name, text] of Object.entries(this.edits(session))) {
-      this.keepEdit(session, name, "");
-      this.add({ client_id: newId(), session, text }, false);
+    for (const [name, { text, pasted }] of Object.entries(this.edits(session))) {
+      this.keepEdit(session, name, null);
+      this.add({ client_id: newId(), session, text, pasted }, false);
     }
   }
 
@@ -240,6 +245,14 @@ export class Unsent {
       if (value) this.#kept.set(name, value);
     }
   }
+}
+
+/**
+ * @param {Draft | string | null} kept a text alone: by an earlier release, which did not know what was pasted
+ * @returns {Draft}
+ */
+function draftOf(kept) {
+  return typeof kept === "string" ? { text: kept, pasted: [] } : (kept ?? { text: "", pasted: [] });
 }
 
 // A browser that forbids storage throws when it is accessed.

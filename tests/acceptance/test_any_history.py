@@ -242,7 +242,8 @@ class Wanderer(Talk):
         await self.repeat(Turn.Kind.RETRY)
 
     async def fail_once(self, act):
-        self.scripted.script(bad_request())
+        # As it is, without thinking, and as plain text.
+        self.scripted.script(bad_request(), bad_request(), bad_request())
         with pytest.raises(AssertionError, match="bad_request"):
             await act()
 

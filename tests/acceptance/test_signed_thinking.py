@@ -202,17 +202,23 @@ async def test_a_refusal_that_no_digest_foresaw_is_healed_within_the_same_answer
     assert talk.thoughts() == 1
 
 
-async def test_trying_again_is_a_way_out_of_every_refusal_that_lasts(talk):
+async def test_a_refusal_whose_reason_is_not_known_is_answered_without_thinking_and_then_as_plain_text(talk):
     await talk.say("One")
-    for kept, thinking in [(1, "adaptive"), (0, "adaptive"), (0, "between_tools")]:
-        talk.scripted.script(bad_request())
-        start_of = talk.say("Two") if kept else talk.repeat(Turn.Kind.RETRY)
-        with pytest.raises(AssertionError, match="bad_request"):
-            await start_of
-        assert (talk.thoughts(), talk.sent["thinking"]["type"]) == (kept, thinking)
+    talk.scripted.script(bad_request())
+    await talk.say("Two")
+    assert (talk.thoughts(), talk.sent["thinking"]["type"]) == (0, "between_tools")
+    talk.scripted.script(bad_request(), bad_request())
+    last = await talk.say("Three")
+    assert all(isinstance(each["content"], str) for each in talk.sent["messages"])
+    assert talk.sent.keys() <= {"model", "messages", "system", "max_tokens", "stream"}
+    assert last.meta["plain"] is True
+    talk.scripted.script(bad_request(), bad_request(), bad_request())
+    with pytest.raises(AssertionError, match="bad_request"):
+        await talk.say("Four")
+    # Trying again is another try, of which nothing is promised.
     await talk.repeat(Turn.Kind.RETRY)
-    await talk.say("Three")
-    assert (talk.thoughts(), talk.sent["thinking"]["type"]) == (0, "adaptive")
+    await talk.say("Five")
+    assert talk.sent["thinking"]["type"] == "adaptive"
 
 
 async def test_an_answer_that_thought_too_long_is_continued_with_more_room(talk, settings):

@@ -24,6 +24,7 @@ from chat.models import (
     SubTask,
     default_agent,
 )
+from chat.rendering import outgoing_links
 from chat.transfer import share as links
 from memory.documents.write import Append, Author, apply
 from memory.forgetting.forget import forget
@@ -82,6 +83,7 @@ def converse(cast: Cast, kind: str, readers: frozenset[str]) -> None:
         "attachment_id": file.pk,
         "number": made.number,
         "mark": cite(second),
+        "to": outgoing_links.signed(second.answer.pk, "https://example.org/long/path"),
     }
 
 

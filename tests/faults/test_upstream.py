@@ -41,7 +41,9 @@ CASES = {
     "500 before any text": Case((replies.server_fault(), WHOLE), "complete", kept=WORDS, retries=1),
     "401": Case((replies.key_refused(),), "failed", "key_refused"),
     "404": Case((replies.unknown_model("nobody"),), "failed", "unknown_model"),
-    "400": Case((replies.bad_request(),), "failed", "bad_request"),
+    # As it is, without thinking, and as plain text.
+    "400": Case((replies.bad_request(),) * 3, "failed", "bad_request"),
+    "400 once": Case((replies.bad_request(), WHOLE), "complete", kept=WORDS),
     "a spend limit": Case((replies.spend_limit(),), "failed", "spend_limit"),
     "a refusal": Case((answer(text("These are the words of"), stop_reason="refusal"),), "failed", "refused", "These"),
     "529 after text": broken(replies.overloaded, "overloaded"),

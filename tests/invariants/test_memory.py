@@ -14,7 +14,7 @@ from memory.models import Flush, MemoryDocument, Suggestion, TranscriptIndex
 from memory.notes import claims
 from memory.policy import switches
 from memory.policy.switches import Switch
-from memory.trust.matching import SourceText
+from memory.trust.rule import SourceText
 from memory.trust.suggestions import wait
 from tests.conversations import summarise
 

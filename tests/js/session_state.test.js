@@ -84,6 +84,7 @@ test("a message is kept, said, and confirmed when it is acknowledged", () => {
     mode: "chat",
     agent: undefined,
     space: undefined,
+    pasted: undefined,
     model: "great",
     effort: "low",
     memory: "own",
@@ -365,7 +366,8 @@ test("an error of an answer is announced, and its own sentence shows it", () => 
 });
 
 test("a message is said anew in place of the old one, not while an answer runs", () => {
-  const edit = { type: "edit", message: message("a", { edits: "3", model: "great", effort: "max", memory: "none" }) };
+  const chosen = { model: "great", effort: "max", memory: "none" };
+  const edit = { type: "edit", message: message("a", { edits: "3", pasted: [[0, 4]], ...chosen }) };
   const running = Story.ready({ isRunning: true });
   assert.deepEqual(names(running.does(edit)), ["tell running"]);
   assert.deepEqual(running.stages, []);
@@ -377,10 +379,9 @@ test("a message is said anew in place of the old one, not while an answer runs",
     client_id: "a",
     session: "s",
     text: "Text of a",
+    pasted: [[0, 4]],
     message: "3",
-    model: "great",
-    effort: "max",
-    memory: "none",
+    ...chosen,
   });
   // A refused one shows again what it was to replace, unless that very text is stored.
   assert.ok(names(story.does(refused("a", "conflict"))).every((name) => name !== "takeStored"));

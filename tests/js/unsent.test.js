@@ -21,8 +21,8 @@ for (const [how, store] of Object.entries(STORES)) {
     unsent.add({ client_id: "a", session: "s", text: "One" }, false);
     unsent.add({ client_id: "b", session: "s", text: "Two" }, false);
     unsent.remove("a");
-    unsent.keepDraft("s", "A draft");
+    unsent.keepDraft("s", "A draft", [[2, 7]]);
     assert.deepEqual(unsent.of("s").map(({ message }) => message.text), ["Two"]);
-    assert.equal(unsent.draft("s"), "A draft");
+    assert.deepEqual(unsent.draft("s"), { text: "A draft", pasted: [[2, 7]] });
   });
 }

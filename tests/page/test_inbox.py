@@ -8,7 +8,7 @@ from memory.documents.write import Append, Author, Source
 from memory.models import MemoryDocument, Suggestion
 from memory.tools import decisions
 from memory.tools.contradictions import Contradicted
-from memory.trust.matching import SourceText
+from memory.trust.rule import SourceText
 from memory.trust.suggestions import wait
 from oneclaw.models import Space
 from oneclaw.threads import in_database

@@ -30,12 +30,20 @@ BLOCKS = {
     "advisor_tool_result": ("advisor-tool-2026-03-01",),
     "fallback": FIELDS["fallbacks"],
 }
+# Names that Claude Code sends beside those of the SDK's list: a server accepts and ignores them.
+CLAUDE_CODE = frozenset(
+    {
+        *("claude-code-20250219", "oauth-2025-04-20", "effort-2025-11-24", "advanced-tool-use-2025-11-20"),
+        *("prompt-caching-scope-2026-01-05", "mid-conversation-system-2026-04-07", "per-turn-control-2026-07-01"),
+        *("fine-grained-tool-streaming-2025-05-14", "tool-search-tool-2025-10-19", "mcp-servers-2025-12-04"),
+    }
+)
 
 
 def betas_of(headers: Mapping[str, str]) -> frozenset[str]:
     """Return the betas that the headers name. Raise RefusedError for one that does not exist."""
     named = frozenset(name for part in headers.get("anthropic-beta", "").split(",") if (name := part.strip()))
-    unknown = sorted(named - _known()) if named else []
+    unknown = sorted(named - CLAUDE_CODE - _known()) if named else []
     if unknown:
         values = ", ".join(f"`{name}`" for name in unknown)
         raise invalid(

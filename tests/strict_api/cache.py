@@ -132,6 +132,6 @@ def _settings(body: Mapping[str, Any], parts: Sequence[Part], facts: ModelRules)
     return (
         str(body.get("tool_choice") or {"type": "auto"}),
         str((thinking.get("type") or ("adaptive" if facts.thinks else "disabled"), thinking.get("budget_tokens"))),
-        str((body.get("output_config") or {}).get("effort") or "high"),
+        str((body.get("output_config") or {}).get("effort") or facts.effort),
         str(images),
     )

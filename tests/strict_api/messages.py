@@ -17,7 +17,7 @@ from tests.strict_api.refusals import invalid
 MESSAGES_MAX_COUNT = 100_000
 IMAGE_MAX_CHARS = 10 * 1024 * 1024
 IMAGES_MAX_COUNT = 600
-_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 ONLY_IN = {"tool_use": "assistant", "thinking": "assistant", "redacted_thinking": "assistant", "tool_result": "user"}
 
 
@@ -95,7 +95,7 @@ def _check_block(path: str, role: str, block: Mapping[str, Any]) -> None:
         raise invalid(f"{path}.tool_result: content cannot be empty if `is_error` is true")
     for name in ("id", "tool_use_id"):
         if name in block and not _ID.fullmatch(block[name]):
-            raise invalid(f"{path}.{kind}.{name}: String should match pattern '^[a-zA-Z0-9_-]+$'")
+            raise invalid(f"{path}.{kind}.{name}: String should match pattern '^[a-zA-Z0-9_-]{{1,64}}$'")
 
 
 def _inside(block: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

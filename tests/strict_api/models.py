@@ -2,8 +2,9 @@
 
 From the provider's pages "Thinking", "Errors", "Prompt caching" and the models' own pages: the kinds of thinking that a
 model accepts and its default, windows and output limits, which models refuse forced tools, a prefilled answer and
-sampling parameters, and the least length of a cached prefix. Assumed: Haiku 5.5 refuses forced tools while it thinks,
-and caches from 1,024 tokens on.
+sampling parameters, the least length of a cached prefix, the default effort, and whose thinking each reads. Haiku 5.5
+takes forced tools, and does not think then. Assumed: what is not said of a Mythos model is what the Fable model of the
+same number has.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,10 @@ class ModelRules:
     prefill: bool = False
     sampling: bool = True
     efforts: tuple[str, ...] = ALL_EFFORTS
+    # The effort of a request that names none.
+    effort: str = "high"
+    # Further models whose thinking it reads, and so checks; its own it always reads.
+    reads: frozenset[str] = frozenset()
     system_messages: bool = True
     compaction: bool = True
     cached_tokens: int = 1_024
@@ -56,14 +61,24 @@ _SMALL: dict[str, Any] = {
     "compaction": False,
 }
 
+_OLDER = frozenset(
+    {
+        *("claude-sonnet-5", "claude-opus-4-8", "claude-opus-4-7", "claude-opus-4-6", "claude-sonnet-4-6"),
+        *("claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5", "claude-opus-4-1"),
+    }
+)
+_UP_TO_FIVE = _OLDER | {"claude-opus-5", "claude-fable-5", "claude-mythos-5"}
+_UP_TO_HAIKU = _OLDER | {"claude-haiku-5-5"}
+_FABLE: dict[str, Any] = {"forced_tools": False, "cached_tokens": 512, "reads": _UP_TO_FIVE | {"claude-opus-5-5"}}
+
 MODELS: dict[str, ModelRules] = {
-    "claude-fable-5-2": _five(ADAPTIVE, forced_tools=False, cached_tokens=512),
-    "claude-mythos-5-2": _five(ADAPTIVE, forced_tools=False, cached_tokens=512),
-    "claude-fable-5-1": _five(ADAPTIVE, forced_tools=False, cached_tokens=512),
-    "claude-mythos-5-1": _five(ADAPTIVE, forced_tools=False, cached_tokens=512),
-    "claude-opus-5-5": _five(ADAPTIVE, forced_tools=False, cached_tokens=512),
-    "claude-sonnet-5-5": _five(ADAPTIVE, BETWEEN_TOOLS, forced_tools=False, cached_tokens=512),
-    "claude-haiku-5-5": _five(ADAPTIVE, DISABLED, forced_tools=False),
+    "claude-fable-5-2": _five(ADAPTIVE, **_FABLE),
+    "claude-mythos-5-2": _five(ADAPTIVE, **_FABLE),
+    "claude-fable-5-1": _five(ADAPTIVE, **_FABLE),
+    "claude-mythos-5-1": _five(ADAPTIVE, **{**_FABLE, "reads": _FABLE["reads"] | {"claude-fable-5-1"}}),
+    "claude-opus-5-5": _five(ADAPTIVE, forced_tools=False, cached_tokens=512, effort="medium", reads=_UP_TO_HAIKU),
+    "claude-sonnet-5-5": _five(ADAPTIVE, BETWEEN_TOOLS, forced_tools=False, cached_tokens=512, reads=_UP_TO_HAIKU),
+    "claude-haiku-5-5": _five(ADAPTIVE, DISABLED, cached_tokens=512, effort="medium"),
     "claude-fable-5": _five(ADAPTIVE, preserved=False, cached_tokens=512),
     "claude-mythos-5": _five(ADAPTIVE, preserved=False, cached_tokens=512),
     "claude-opus-5": _five(ADAPTIVE, DISABLED, preserved=False, cached_tokens=512),

@@ -1,7 +1,7 @@
 """The rules of parameters: thinking, effort, sampling, tools, and marks of the cache.
 
-From the pages "Errors", "Thinking", "Effort", "Define tools" and "Prompt caching". Assumed: a thinking Haiku 5.5
-refuses forced tools; "between_tools" exists on Sonnet 5.5 only.
+From the pages "Errors", "Thinking", "Effort", "Define tools" and "Prompt caching". Assumed: "between_tools" exists on
+Sonnet 5.5 only.
 """
 
 import re
@@ -21,6 +21,8 @@ _ADVICE = 'Use "thinking.type.adaptive" and "output_config.effort" to control th
 def thinks(body: Mapping[str, Any], facts: ModelRules) -> bool:
     """Return whether the model thinks before it answers this request."""
     kind = (body.get("thinking") or {}).get("type")
+    if kind != ENABLED and facts.forced_tools and (body.get("tool_choice") or {}).get("type") in ("any", "tool"):
+        return False
     return facts.thinks if kind is None else kind in (ADAPTIVE, ENABLED)
 
 
@@ -143,9 +145,9 @@ def _check_tool_choice(body: Mapping[str, Any], facts: ModelRules) -> None:
     if choice["type"] not in ("any", "tool"):
         return
     manual = (body.get("thinking") or {}).get("type") == ENABLED
-    if manual or (thinks(body, facts) and not facts.forced_tools and DISABLED in facts.thinking):
+    if manual:
         raise invalid("Thinking may not be enabled when tool_choice forces tool use.")
-    if not facts.forced_tools and DISABLED not in facts.thinking:
+    if not facts.forced_tools:
         raise invalid('tool_choice: type "tool" and "any" are not supported for this model.')
     if choice["type"] == "tool" and choice["name"] not in {tool.get("name") for tool in tools}:
         raise invalid(f"tool_choice.name: Tool '{choice['name']}' not found in provided tools")

@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.strict_api.betas import THINKING_BINDING
 from tests.strict_api.compaction import names_up_to, start_of
-from tests.strict_api.models import ModelRules
+from tests.strict_api.models import ModelRules, facts_of
 from tests.strict_api.parts import Part, canonical
 from tests.strict_api.refusals import RefusedError, invalid
 from tests.strict_api.signatures import claims_of, short_hash, sign
@@ -107,8 +107,10 @@ def _check_thinking(part: Part, prefix: Prefix, facts: ModelRules, betas: frozen
     claims = claims_of(signature)
     if claims is None or "d" not in claims or not _has_own_words(part, claims):
         raise invalid(f"{part.path}: Invalid `signature` in `{part.block['type']}` block")
-    if claims["m"] != prefix.model:
+    if not _reads(prefix.model, claims["m"], facts):
         _drop(part, prefix, "model_binding_mismatch", reported=THINKING_BINDING in betas)
+        # What counts is what was sent: another model reads it again.
+        prefix.thinking = short_hash(signature)
         return
     changed = _changed(claims, prefix) if facts.preserved else ""
     if changed and not drops:
@@ -118,6 +120,11 @@ def _check_thinking(part: Part, prefix: Prefix, facts: ModelRules, betas: frozen
         return
     prefix.thinking = short_hash(signature)
     prefix.tokens[part.path] = claims["n"]
+
+
+def _reads(model: str, maker: str, facts: ModelRules) -> bool:
+    """Return whether `model` can read the thinking that `maker` has signed; a snapshot's date does not count."""
+    return maker == model or any(facts_of(maker) is facts_of(name) for name in facts.reads)
 
 
 def _has_own_words(part: Part, claims: Mapping[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.scripted import answer
-from tests.strict_api.client import assistant, calling, text, tool, user
+from tests.strict_api.client import HAIKU, SONNET, assistant, calling, text, tool, user
 
 MODEL = "scripted-large"
 LONG = "x" * 6200
@@ -59,6 +59,30 @@ def test_a_short_prefix_is_not_cached(caller):
     short = [text("x" * 3171, "5m")]
     assert use(caller, "Hello", system=short) == (0, 0, 1023 + 6)
     assert use(caller, "Hello", system=[text("x" * 3172, "5m")]) == (0, 1024, 6)
+
+
+def test_haiku_caches_from_512_tokens_on(caller):
+    assert use(caller, "Hello", model=HAIKU, system=[text("x" * 1584, "5m")]) == (0, 0, 511 + 6)
+    assert use(caller, "Hello", model=HAIKU, system=[text("x" * 1587, "5m")]) == (0, 512, 6)
+
+
+def test_naming_the_default_effort_changes_nothing(caller):
+    """Of Haiku it is medium, of Sonnet high."""
+    for model, effort, other in ((HAIKU, "medium", "high"), (SONNET, "high", "medium")):
+        long = user(text(LONG, "5m"))
+        caller.say(long, model=model)
+        named = caller.say(long, model=model, output_config={"effort": effort}).usage
+        changed = caller.say(long, model=model, output_config={"effort": other}).usage
+        assert named.cache_read_input_tokens > 0
+        assert changed.cache_read_input_tokens == 0
+
+
+def test_the_cache_compares_bytes(caller):
+    long = {"text": LONG, "type": "text", "cache_control": {"type": "ephemeral"}}
+    turned = {"type": "text", "text": LONG, "cache_control": {"type": "ephemeral"}}
+    assert use(caller, user(long))[0] == 0
+    assert use(caller, user(dict(long)))[0] > 0
+    assert use(caller, user(turned))[0] == 0
 
 
 def test_a_read_looks_back_twenty_blocks(caller):

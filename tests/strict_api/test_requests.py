@@ -115,6 +115,29 @@ def test_another_beta_does_not_allow_it(caller, body, message):
     assert caller.refusal("Hello", betas=[OTHER_BETA], extra_body=body).startswith(message)
 
 
+def test_the_betas_of_claude_code_and_of_the_sdks_are_accepted(caller):
+    sent = (
+        "claude-code-20250219,oauth-2025-04-20,interleaved-thinking-2025-05-14,thinking-token-count-2026-05-13,"
+        "context-management-2025-06-27,prompt-caching-scope-2026-01-05,mid-conversation-system-2026-04-07,"
+        "per-turn-control-2026-07-01,mid-conversation-tool-changes-2026-07-01,inline-tools-2026-09-15,"
+        "advisor-tool-2026-03-01,advanced-tool-use-2025-11-20,mid-conversation-system-clear-at-2026-08-21,"
+        "effort-2025-11-24,thinking-binding-controls-2026-08-01,thinking-display-updates-2026-08-18,"
+        "extended-cache-ttl-2025-04-11,cache-diagnosis-2026-04-07,message-threads-2026-08-12"
+    )
+    assert caller.say("Hello", betas=sent.split(",")).content[-1].type == "text"
+
+
+@pytest.mark.parametrize("id", ["", "call_1+/=", "gemini.1", "a" * 65])
+def test_an_odd_id_of_a_call_is_refused(caller, id):
+    asked = [user("Look"), assistant({"type": "tool_use", "id": id, "name": "look", "input": {}}), user(result(id))]
+    assert "String should match pattern '^[a-zA-Z0-9_-]{1,64}$'" in caller.refusal(*asked, model=UNKNOWN)
+
+
+@pytest.mark.parametrize("block", [{"type": "hologram", "text": "x"}, {"type": "text", "text": "x", "colour": "red"}])
+def test_an_unknown_block_or_field_is_refused(caller, block):
+    assert "messages.0.content.0" in caller.refusal({"role": "user", "content": [block]})
+
+
 def test_an_unknown_beta_is_refused(caller):
     refused = caller.refusal("Hello", betas=["time-travel-2027-01-01"])
     assert refused.startswith("Unexpected value(s) `time-travel-2027-01-01` for the `anthropic-beta` header.")
@@ -164,7 +187,6 @@ def test_a_request_of_more_than_32_megabytes_is_refused(caller):
         (SONNET, {"stop_sequences": [" "]}, "stop_sequences: each stop sequence must contain non-whitespace"),
         (SONNET, {"tool_choice": {"type": "none"}}, "tool_choice: `tool_choice` may only be specified while providing"),
         (SONNET, {"tools": [tool()], "tool_choice": {"type": "any"}}, 'tool_choice: type "tool" and "any" are not'),
-        (HAIKU, {"tools": [tool()], "tool_choice": {"type": "any"}}, "Thinking may not be enabled when tool_choice"),
         (UNKNOWN, {"tools": [tool()], "tool_choice": {"type": "tool", "name": "run"}}, "tool_choice.name: Tool 'run'"),
         (UNKNOWN, {"tools": [tool(), tool()]}, "tools: Tool names must be unique."),
         (UNKNOWN, {"tools": [tool("look around")]}, "tools.0.custom.name: String should match pattern"),
@@ -183,6 +205,7 @@ def test_what_the_model_does_not_accept_is_refused(caller, model, body, message)
         (SONNET, {"output_config": {"effort": "max"}}),
         (OLD, {"temperature": 0.5}),
         (HAIKU, {"thinking": {"type": "disabled"}, "tools": [tool()], "tool_choice": {"type": "any"}}),
+        (HAIKU, {"tools": [tool()], "tool_choice": {"type": "any"}}),
         (SONNET, {"tools": [tool()], "tool_choice": {"type": "none"}}),
     ],
 )

@@ -210,6 +210,20 @@ def test_thinking_of_another_model_is_dropped_silently():
         caller.say(*messages, "And?")
 
 
+def test_sonnet_reads_and_checks_the_thinking_of_haiku():
+    with conversation(2, model=HAIKU) as (caller, messages):
+        reads = caller.say(*messages, "And?", thinking={"type": "adaptive"}, betas=[BINDING])
+        assert not reads.input_transformations
+        messages[0] = user("Another question")
+        assert "messages.1.content.0: Invalid `signature`" in caller.refusal(*messages, "And?")
+
+
+def test_bytes_are_compared():
+    with conversation(2) as (caller, messages):
+        messages[0]["content"] = [dict(reversed(block.items())) for block in messages[0]["content"]]
+        assert "What changed: an earlier message." in caller.refusal(*messages, "And?")
+
+
 # -- Rounds of tools -----------------------------------------------------------------------------
 
 

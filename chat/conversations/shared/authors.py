@@ -7,16 +7,19 @@ from django.db.models import IntegerField, Max
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 
+from chat.conversations.pasted import Ranges
 from chat.conversations.shared.marks import FROM_KEY
 from chat.models import ChatSession, Message
 from oneclaw.models import User
 
 
-def columns(session: ChatSession, user: User) -> dict[str, Any]:
-    """Return the columns of a message that `user` writes in the locked `session`; none in a private one."""
+def columns(session: ChatSession, user: User, pasted: Ranges = ()) -> dict[str, Any]:
+    """Return the columns of a message that `user` writes in the locked `session`, of which `pasted` was pasted: who, in
+    a shared one, and what they did not type."""
+    meta: dict[str, Any] = {Message.PASTED_KEY: [list(each) for each in pasted]} if pasted else {}
     if not session.is_shared:
-        return {}
-    return {"author": user, "meta": {FROM_KEY: {"number": number_of(session, user), "name": str(user)}}}
+        return {"meta": meta} if meta else {}
+    return {"author": user, "meta": meta | {FROM_KEY: {"number": number_of(session, user), "name": str(user)}}}
 
 
 def is_out_of_turn(session: ChatSession, client_id: uuid.UUID) -> bool:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.conversations import lifecycle, model_choice, transcript
 from chat.conversations.model_choice import Choice, NotOfferedError
+from chat.conversations.pasted import Ranges, checked
 from chat.conversations.shared.people import Participant, shown_person
 from chat.models import ChatSession, QueuedMessage, Turn
 from oneclaw import pubsub
@@ -42,11 +43,20 @@ class Waiting:
     author: Participant
     text: str
     files: int
+    # What of it was pasted.
+    pasted: Ranges = ()
 
 
 @transaction.atomic
 def add(
-    user: User, session_id: uuid.UUID, client_id: uuid.UUID, text: str, choice: Choice, files: Sequence[uuid.UUID]
+    user: User,
+    session_id: uuid.UUID,
+    client_id: uuid.UUID,
+    text: str,
+    choice: Choice,
+    files: Sequence[uuid.UUID],
+    *,
+    pasted: Ranges = (),
 ) -> QueuedMessage:
     """Store a message that waits for the running answer of a shared conversation; once per `client_id`.
 
@@ -70,6 +80,7 @@ def add(
         model=choice.model,
         effort=choice.effort,
         memory=choice.memory,
+        pasted=pasted,
     )
     notify(session.pk)
     return made
@@ -86,7 +97,10 @@ def take_back(user: User, session_id: uuid.UUID | None, client_id: uuid.UUID) ->
 def waiting(session_id: uuid.UUID) -> list[Waiting]:
     """Return the messages that wait in the shared session, the next one first. Sync."""
     rows = QueuedMessage.objects.filter(session=session_id, session__shared_at__isnull=False).select_related("author")
-    return [Waiting(row.client_id, shown_person(row.author), row.text, len(row.files)) for row in rows]
+    return [
+        Waiting(row.client_id, shown_person(row.author), row.text, len(row.files), checked(row.pasted or (), row.text))
+        for row in rows
+    ]
 
 
 def accept_next(session_id: uuid.UUID, holder: uuid.UUID) -> transcript.AcceptedMessage | None:
@@ -120,9 +134,9 @@ def _accept_first(session_id: uuid.UUID, holder: uuid.UUID) -> transcript.Accept
         return None
     first.delete()
     files = [uuid.UUID(each) for each in first.files]
-    accepted = transcript.accept(
-        first.author, session_id, first.client_id, first.text, holder, None, choice_of(first), files, is_next=True
-    )
+    message = (first.author, session_id, first.client_id, first.text, holder)
+    pasted = checked(first.pasted or (), first.text)
+    accepted = transcript.accept(*message, None, choice_of(first), files, pasted=pasted, is_next=True)
     notify(session_id)
     return accepted
 

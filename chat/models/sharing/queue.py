@@ -15,6 +15,8 @@ class QueuedMessage(models.Model):
     # Of the message that it becomes.
     client_id = models.UUIDField()
     text = models.TextField(blank=True)
+    # What of it was pasted (chat/conversations/pasted.py).
+    pasted = models.JSONField(null=True, blank=True)
     # The ids of its files.
     files = models.JSONField(default=list)
     # The model and the effort that the author chose for it; None keeps those of the conversation.

@@ -103,6 +103,13 @@ def local_model(name: str) -> Embedder:
     return OnnxFolder(Path(name).expanduser())
 
 
+def rarities(words: Sequence[str]) -> list[float]:
+    """Return for each of `words` how rare it is in texts of any kind, from 0 to 1."""
+    from memory.index.embeddings import local
+
+    return local.rarities(words)
+
+
 def near_words(words: Sequence[str]) -> list[Mapping[str, float]]:
     """Return for each of `words` the common words close in meaning, each with a weight below 1."""
     from memory.index.embeddings import local

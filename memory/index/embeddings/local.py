@@ -6,6 +6,7 @@ itself is not imported, only two of its files are read.
 
 import importlib.util
 import json
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -75,6 +76,25 @@ def near_words(words: Sequence[str]) -> list[Mapping[str, float]]:
         _near.update(found)
         known |= found
     return [known[word] for word in words]
+
+
+# Tokens up to this number are in words that say little ("each", "month"); those of the last third are rare words.
+COMMON_MAX_TOKEN, RARE_MIN_TOKEN = 600, 12_000
+
+
+def rarities(words: Sequence[str]) -> list[float]:
+    """Return for each of `words` how rare it is in texts of any kind, from 0 to 1.
+
+    The tokens of byte-pair encoding are numbered by how often they occurred (Sennrich et al., 2016), so that the number
+    of a word which is one token is a rank of its frequency; other words are rare.
+    """
+    tokenizer = _model()[0]
+    found = []
+    for encoded in tokenizer.encode_batch([word.lower() for word in words], add_special_tokens=False):
+        rank = encoded.ids[0] if len(encoded.ids) == 1 else RARE_MIN_TOKEN
+        share = math.log(max(rank, 1) / COMMON_MAX_TOKEN) / math.log(RARE_MIN_TOKEN / COMMON_MAX_TOKEN)
+        found.append(min(max(share, 0.1), 1.0))
+    return found
 
 
 @cache

@@ -11,6 +11,7 @@ from oneclaw.llm.blocks import Block
 from oneclaw.llm.events import BlockFinished, Event, Finished
 from oneclaw.llm.failures import MemoryStaysHomeError
 from oneclaw.llm.request import Request, has_compaction_block
+from oneclaw.llm.server import server_hash
 from oneclaw.llm.upstreams.routes import Route, home_of, routes_of
 
 THINKING = ("thinking", "redacted_thinking")
@@ -34,7 +35,8 @@ def routes_for(request: Request) -> list[Route]:
 
 
 def request_at(request: Request, route: Route) -> Request:
-    """Return `request` as it is sent on `route`. Pure."""
+    """Return `request` as it is sent on `route`. Raise NoKeyError when there is no server."""
+    request = replace(request, server=f"{server_hash(route.upstream)} {route.model}")
     if route.upstream is None:
         return request
     messages, lacks_thinking = [], False

@@ -49,8 +49,9 @@ async def test_a_model_is_sent_the_effort_only_where_it_accepts_one(transactiona
     assert (talk.sent["model"], "output_config" in talk.sent) == (WITHOUT_EFFORT, False)
     await talk.say("Three", choice=Choice(model=""))
     assert talk.sent["output_config"] == {"effort": "low"}
+    # That of talk, unless an agent or a person says otherwise.
     await talk.say("Four", choice=Choice(effort=""))
-    assert "output_config" not in talk.sent
+    assert talk.sent["output_config"] == {"effort": "medium"}
     # No request was refused and repeated.
     assert len(scripted.messages) == 4
 

@@ -61,6 +61,7 @@ PAGES = {
 HIDDEN = {
     "message_context_json": "get",
     "message_source": "get",
+    "leave": "get",
     "message_rate": "post",
     "round": "get",
     "edit_round": "get",
@@ -94,6 +95,7 @@ def address(pattern, cast):
         "<int:message_id>": message.pk,
         "<int:number>": 1,
         "<str:mark>": "m2-1",
+        "<str:to>": "signed-for-another-message",
     }
     route = str(pattern.pattern)
     for name, value in ids.items():

@@ -10,8 +10,8 @@ from memory.index.transcripts import transcript_messages
 from memory.models import Flush
 from memory.notes import flush
 from memory.notes.claims import claim_flush
-from memory.trust.matching import source_of
-from memory.trust.sources import text_sources_of
+from memory.trust.rule import source_of
+from memory.trust.sources import sent_in_turn
 from oneclaw.models import AuditEvent, Space, User
 from oneclaw.spaces import deletion, lifecycle, members
 from tests.conversations import send, settle
@@ -177,11 +177,11 @@ def test_nothing_of_a_copy_becomes_memory_by_itself(rita, copied):
     copied.refresh_from_db()
     claim = claim_flush(flush.request(copied, "left").pk)
     assert [entry.text for entry in claim.said] == ["Thanks! I like green tea.", "Noted."]
-    possible = text_sources_of(copied)
-    source = source_of("Rita has moved to Lisbon with her sister Clara.", possible)
+    sent = sent_in_turn(copied, rita, None)
+    source = source_of("Rita has moved to Lisbon with her sister Clara.", sent)
     assert source is not None
     assert source.kind == "imported"
-    assert source_of("Rita likes green tea.", possible) is None
+    assert source_of("Rita likes green tea.", sent) is None
     assert Flush.objects.get().after_seq == copied.copied_seq
 
 

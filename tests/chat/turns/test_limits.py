@@ -66,6 +66,10 @@ async def ended(running, seconds=5):
     return await in_database(stored)
 
 
+def last_said(turn):
+    return turn.messages.select_related("turn").filter(role="assistant").order_by("seq").last()
+
+
 def offers(answer):
     """(the sentence is shown, Continue is offered)"""
     html = messages.message_html(answer)
@@ -103,8 +107,11 @@ async def test_a_model_that_calls_tools_when_it_must_not_is_ended_and_they_are_n
     settings.TOOL_ROUNDS = 1
     scripted.default = lambda body: model.answer(model.tool_use("note", {}))
     turn, _ = await ended(await begun(ada))
-    assert (turn.status, turn.error_code) == ("failed", "model_error")
+    assert (turn.status, turn.error_code) == ("failed", "only_tools")
     assert len(noted) == 1
+    # What was found is kept, and can be gone on from.
+    assert [each.body.get("tool_choice") for each in scripted.messages] == [None, {"type": "none"}]
+    assert offers(await in_database(last_said, turn)) == (True, True)
 
 
 async def test_a_turn_that_takes_too_long_is_ended_with_what_came_and_says_so(ada, scripted, settings):

@@ -7,7 +7,7 @@ import pytest
 from chat.conversations import branches
 from chat.conversations.message_pages import page_messages
 from chat.models import ChatSession, Message
-from chat.rendering.details import cost_of, details_of, price_of
+from chat.rendering.details import details_of
 from tests.conversations import send, settle
 
 PRICES = {"claude-sonnet": (3.0, 15.0, 0.3, 3.75), "claude-sonnet-5-5": (6.0, 30.0, 0.6, 7.5)}
@@ -103,13 +103,6 @@ def test_details_say_the_model_the_tokens_and_the_cost(client, said, settings):
     assert "$0.0180" in page
     settings.PRICES = {}
     assert "Cost" not in client.get(f"/messages/{said.answer.pk}/details").content.decode()
-
-
-def test_the_price_is_that_of_the_longest_name_that_fits():
-    assert price_of("claude-sonnet-5-5-2026", PRICES) == PRICES["claude-sonnet-5-5"]
-    assert price_of("claude-sonnet-4", PRICES) == PRICES["claude-sonnet"]
-    assert price_of("another", PRICES) is None
-    assert cost_of({"output_tokens": 5}, None) is None
 
 
 def test_a_page_asks_for_messages_and_versions_at_once(ada, said, django_assert_num_queries):

@@ -3,7 +3,7 @@
 import pytest
 
 from memory.models import MemoryDocument, Suggestion
-from memory.trust.matching import SourceText
+from memory.trust.rule import SourceText
 from memory.trust.suggestions import wait
 from oneclaw.models import Space
 

@@ -13,8 +13,8 @@ from memory.library import files as library
 from memory.library import reading
 from memory.models import LibraryFile
 from memory.provenance.details import details
-from memory.trust.matching import SourceText
-from memory.trust.sources import Kind, text_sources_of
+from memory.trust.rule import SourceText
+from memory.trust.sources import Kind, sent_in_turn
 from oneclaw.models import Space, SpaceMember
 from oneclaw.threads import in_database
 from tests.scripted import answer, text
@@ -61,8 +61,8 @@ async def test_it_is_sent_whole_as_data_again_on_retry_and_leaves_with_the_role(
     assert [block["name"] for block in prompt.content if block["type"] == "attachment"] == ["rules.md"]
     shown = await in_database(details, session, prompt)
     assert [(each.name, each.address) for each in shown] == [("rules.md", f"/memory/documents/{file.pk}/")]
-    found = await in_database(text_sources_of, session)
-    assert SourceText(Kind.ATTACHMENT, "rules.md", RULES.rstrip("\n")) in found.sources
+    found = await in_database(sent_in_turn, session, ada, None)
+    assert SourceText(Kind.ATTACHMENT, "rules.md", RULES.rstrip("\n")) in found.foreign
     await in_database(SpaceMember.objects.filter(user=ada, space=team).delete)
     await talk.say("And now?")
     sent = json.dumps(talk.sent["messages"])

@@ -7,6 +7,7 @@ import pytest
 from memory.models import MemoryDocument, Suggestion
 from memory.notes import flush
 from memory.prompt.items import piece
+from oneclaw.models import Space
 from tests.scripted import answer
 
 
@@ -34,6 +35,7 @@ def test_curated_memory_of_the_prompt(session, say, notes_of):
 @pytest.mark.parametrize("key", ["results", None])
 def test_what_the_tools_read(session, say, notes_of, key):
     passage = {"path": "memory/2026-11-01.md", "snippet" if key else "text": "## 9:00 Tea\n- Ada likes tea."}
+    MemoryDocument.objects.create(space=Space.objects.own_of(session.owner), path=passage["path"])
     say(session, "What do I like?")
     use = {"type": "tool_use", "id": "t", "name": "memory_search" if key else "memory_get", "input": {}}
     say(session, "", role="assistant", content=[use])

@@ -12,8 +12,8 @@ from chat.session_tools import relay
 from memory.index.transcripts import transcript_messages
 from memory.notes import flush
 from memory.notes.claims import claim_flush
-from memory.trust.matching import source_of
-from memory.trust.sources import text_sources_of
+from memory.trust.rule import source_of
+from memory.trust.sources import sent_until
 from tests.conversations import settle
 from tests.sub_sessions import calling, written
 
@@ -44,11 +44,11 @@ def test_it_is_no_line_of_the_transcript_that_a_search_reads(relayed):
 
 
 def test_it_is_a_source_of_its_own_kind(relayed):
-    possible = text_sources_of(relayed)
-    source = source_of("Ada has moved to Lisbon with her sister Clara.", possible)
+    sent = sent_until(relayed, relayed.last_seq)
+    source = source_of("Ada has moved to Lisbon with her sister Clara.", sent)
     assert source is not None
     assert source.kind == "session"
-    assert source_of("Ada likes green tea.", possible) is None
+    assert source_of("Ada likes green tea.", sent) is None
 
 
 def test_so_is_the_result_of_a_sub_session(relayed):
@@ -56,7 +56,7 @@ def test_so_is_the_result_of_a_sub_session(relayed):
     message = relayed.messages.filter(role="user").first()
     Message.objects.filter(pk=message.pk).update(meta={"context": {"sessions": [item]}})
     Message.objects.filter(session=relayed, seq=3).delete()
-    source = source_of("Ada has moved to Lisbon with her sister Clara.", text_sources_of(relayed))
+    source = source_of("Ada has moved to Lisbon with her sister Clara.", sent_until(relayed, relayed.last_seq))
     assert source is not None
     assert source.kind == "session"
 
@@ -64,7 +64,7 @@ def test_so_is_the_result_of_a_sub_session(relayed):
 def test_so_is_what_a_schedule_said(ada):
     session = written(ada, "I like green tea.", "Good.")
     tell.say(session, WORDS)
-    source = source_of("Ada has moved to Lisbon with her sister Clara.", text_sources_of(session))
+    source = source_of("Ada has moved to Lisbon with her sister Clara.", sent_until(session, session.last_seq))
     assert source is not None
     assert source.kind == "session"
 

@@ -1,18 +1,24 @@
 """What is corrected in the curated memory reaches a conversation that is already going on."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+from django.db import connection
 
 from chat.context.prompt import build_request
 from chat.extensions import ToolCall
 from chat.models import ChatSession
 from chat.rendering.details import details_of
 from memory.documents import write
+from memory.documents.undo import line_now
 from memory.documents.write import Author, Replace, Source
 from memory.forgetting import forget, plan
+from memory.models import MemoryDocument
 from memory.policy import switches
 from memory.prompt import sent
-from memory.prompt.changes import CHANGES_MAX_CHARS
+from memory.prompt.changes import CHANGES_MAX_CHARS, content_before
 from memory.tools.save_memory import SAVE
+from oneclaw.models import Space
 from tests.conversations import send, settle
 
 
@@ -164,3 +170,44 @@ def test_the_details_name_the_changes_and_only_new_lines_count_as_known(talk, re
         ("MEMORY.md: new lines", "- Ada lives in Bern."),
     ]
     assert "Bern" in sent.text_sent(ChatSession.objects.get(pk=talk.id))
+
+
+def test_a_change_between_two_reads_is_no_other_text(talk, replace, document_of, space):
+    replace("- Ada lives in Zurich.\n- Ada likes tea.\n")
+    document = document_of(space)
+    replace("- Ada likes tea.\n")
+    read_before = document_of(space)
+    replace("- Ada works in Bern.\n- Ada likes tea.\n- Ada has a cat.\n")
+    # The row was read before the last change, its revisions are read after it.
+    assert content_before(read_before, document.version) == document.content
+    assert content_before(read_before, read_before.version) == read_before.content
+    assert line_now(read_before, 2, document.version) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_turn_goes_on_while_memory_is_written(ada, talk, append):
+    space = Space.objects.own_of(ada)
+    append(space, "- Ada lives in Zurich.\n")
+    talk.say("Hello")
+    append(space, "- Ada likes tea.\n")
+    is_over = False
+
+    def write_on(writer):
+        try:
+            count = 0
+            while not is_over and count < 400:
+                append(space, f"- Writer {writer} wrote line {count}.\n")
+                count += 1
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        writers = [pool.submit(write_on, name) for name in ("one", "two")]
+        try:
+            for _ in range(40):
+                content_before(MemoryDocument.objects.get(space=space, path="MEMORY.md"), 1)
+            assert "likes tea" in talk.say("And now?")[0]["text"]
+        finally:
+            is_over = True
+        for writer in writers:
+            writer.result()

@@ -9,7 +9,7 @@ from chat.models import ChatSession
 from chat.rendering.details import details_of
 from memory.documents.write import Append, Author, Replace, Source, apply
 from memory.forgetting.forget import forget
-from memory.trust.sources import text_sources_of
+from memory.trust.sources import sent_in_turn
 from oneclaw.models import SpaceMember
 from tests.conversations import send, settle
 
@@ -79,8 +79,7 @@ def test_the_details_name_the_space_and_its_lines_are_not_the_persons_own_words(
     talk.say()
     found = details_of(talk.accepted.answer).from_extensions
     assert [(each.name, each.text) for each in found] == [("Kitchen: MEMORY.md: new lines", "- The oven is mended.")]
-    sources = [each.text for each in text_sources_of(talk.session).sources]
-    assert "- The oven is mended." in sources
+    assert "- The oven is mended." in [each.text for each in sent_in_turn(talk.session, ada, None).foreign]
 
 
 def test_a_former_member_and_who_has_left_the_space_are_told_nothing_more(kitchen, ada, cem, write):

@@ -20,7 +20,7 @@ def test_the_documentation_names_exactly_the_settings_that_are_read():
     assert sorted(documented) == sorted(READ)
 
 
-BAD_PRICE = "X says “{}”; write it like claude-sonnet-5-5=2/10 or =2/10/0.1/2.5."
+BAD_PRICE = "X says “{}”; write it like claude-sonnet-5-5=2/10, =2/10/0.1/2.5 or claude-haiku-5-5>100000=0.5/2.5."
 BAD_ADDRESS = "X has brackets or a port that no address can have."
 
 
@@ -98,3 +98,12 @@ def test_a_database_address_becomes_djangos_entry(monkeypatch):
 def test_a_price_has_four_numbers_also_when_two_are_given(monkeypatch):
     monkeypatch.setenv("X", "a=3/15, b=1/5/0.5/2")
     assert environment.prices("X") == {"a": (3, 15, pytest.approx(0.3), 3.75), "b": (1, 5, 0.5, 2)}
+
+
+def test_a_price_may_be_that_of_long_prompts(monkeypatch):
+    monkeypatch.setenv("X", "a=3/15 a>100000=6/30")
+    assert environment.prices("X")["a>100000"][:2] == (6, 30)
+    for wrong in ("a>lots=6/30", ">5=6/30"):
+        monkeypatch.setenv("X", wrong)
+        with pytest.raises(ImproperlyConfigured):
+            environment.prices("X")

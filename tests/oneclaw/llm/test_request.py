@@ -37,9 +37,10 @@ async def sent(scripted, model, **changes):
         ("llama-70b", None, 8_192),
     ],
 )
-async def test_a_model_thinks_aloud_and_as_long_as_it_can(scripted, model, thinking, most):
+async def test_a_model_thinks_aloud_with_medium_effort_and_as_long_as_it_can(scripted, model, thinking, most):
     fields = await sent(scripted, model)
-    assert fields == {"max_tokens": most} | ({"thinking": thinking} if thinking else {})
+    thought = {"thinking": thinking, "output_config": {"effort": "medium"}} if thinking else {}
+    assert fields == {"max_tokens": most} | thought
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ async def test_thinking_is_turned_off_where_a_model_allows_it(scripted, settings
 async def test_effort_is_the_highest_that_the_model_knows(scripted, settings, model, wanted, level):
     settings.EFFORT = wanted
     assert (await sent(scripted, model)).get("output_config") == ({"effort": level} if level else None)
-    settings.EFFORT = ""
+    settings.EFFORT = "default"
     assert "output_config" not in await sent(scripted, model)
     assert (await sent(scripted, model, effort=wanted)).get("output_config") == ({"effort": level} if level else None)
 

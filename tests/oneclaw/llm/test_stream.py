@@ -131,9 +131,8 @@ def started(block):
     [
         {"text": ""},
         {"type": 7},
-        {"type": "tool_use", "name": "look", "input": {}},
         {"type": "tool_use", "id": "toolu_1", "input": {}},
-        {"type": "tool_use", "id": "toolu_1", "name": "look", "input": []},
+        {"type": "tool_use", "id": "toolu_1", "name": "look", "input": [1]},
         {"type": "text", "text": "", "weight": float("inf")},
     ],
 )

@@ -52,7 +52,7 @@ def test_numbers_that_are_none_count_nothing():
     spending = Spending(Payer(Spend.Purpose.TITLE, None))
     spending.add("m\0", {"input_tokens": "7", "output_tokens": -1, "cache_read_input_tokens": 10**12})
     (row,) = spending.rows
-    assert (row.input_tokens, row.output_tokens, row.cached_tokens) == (0, 0, 2**31 - 1)
+    assert (row.input_tokens, row.output_tokens, row.cached_tokens) == (0, 0, 0)
     assert row.model == "m\ufffd"
 
 
