@@ -13,7 +13,7 @@ from oneclaw.web.api import problem_response
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 # Insufficient Storage.
-STATUS = 507
+STATUS_CODE = 507
 # Of the causes of an error.
 CAUSES_MAX_COUNT = 10
 
@@ -24,8 +24,8 @@ def failed(request: HttpRequest) -> HttpResponse:
         return server_error(request)
     sentence = _("Nothing was saved, because the server’s disk is full or broken. Try again later.")
     if request.path.startswith("/api/"):
-        return problem_response(request, STATUS, "not_stored", sentence)
-    return render(request, "507.html", {"sentence": sentence}, status=STATUS)
+        return problem_response(request, STATUS_CODE, "not_stored", sentence)
+    return render(request, "507.html", {"sentence": sentence}, status=STATUS_CODE)
 
 
 def is_of_the_disk(error: BaseException | None) -> bool:
