@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from chat.extensions import CallUpdate, Extension, Tool, ToolCall, ToolError, ToolResult
-from chat.models import ChatSession, Schedule
+from chat.models import ChatSession, MemoryChoice, Schedule
 from chat.schedules import changes
 from chat.schedules.planning import next_time
 from chat.schedules.when import DAYS, FORMS, WORKING_DAYS, When, WhenError, parsed_when
@@ -85,8 +85,10 @@ def _update(task: Schedule, csrf_token: str) -> CallUpdate:
 
 
 def is_offered(session: ChatSession) -> bool:
-    """Return whether the model of `session` may propose tasks: in a person's own conversations that are kept."""
-    return changes.is_offered() and session.kind == "" and session.mode == ChatSession.Mode.AGENT
+    """Return whether the model of `session` may propose tasks: in a person's own conversations that are kept, and not
+    in those of another peer behind a bridge."""
+    is_of_peer = session.route_id is not None and session.memory == MemoryChoice.NONE
+    return not is_of_peer and changes.is_offered() and session.kind == "" and session.mode == ChatSession.Mode.AGENT
 
 
 TEXT = {"type": "string", "minLength": 1, "maxLength": Schedule.TEXT_MAX_CHARS}

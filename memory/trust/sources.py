@@ -134,7 +134,7 @@ class Talk:
 
     def _is_own(self, message: Message) -> bool:
         """Return whether the person has written `message`, or anybody when the words of every member count."""
-        if message.meta.get("by", "schedule") != "schedule":
+        if message.meta.get("by", "schedule") != "schedule" or message.PEER_KEY in message.meta:
             return False
         return self.person is None or (message.author_id or self.session.owner_id) == self.person.pk
 
