@@ -1,6 +1,7 @@
 #!/bin/sh
 # ./oneclaw.sh run     install what is missing and start everything
 # ./oneclaw.sh test    install what tests need and run them (arguments go to pytest)
+# ./oneclaw.sh week    live three weeks of a team of five through the real processes, in minutes, and check what is left
 # ./oneclaw.sh extra   install an extra by its name, such as saml
 # ./oneclaw.sh …       anything else goes to manage.py, e.g. adduser, memory, check_invariants
 set -eu
@@ -107,6 +108,12 @@ test)
     [ $# -gt 0 ] || set -- -m "not faults and not soak" -n 3 --dist loadfile --no-loadscope-reorder
     exec .venv/bin/python -m pytest "$@"
     ;;
+week)
+    shift
+    environment requirements/test.txt test-installed
+    test_programs
+    TEST_LIFE=long exec .venv/bin/python -m pytest -s tests/acceptance/test_lived_in.py "$@"
+    ;;
 extra)
     if [ "${2:-}" != saml ]; then
         say "Name an extra: saml."
@@ -117,7 +124,7 @@ extra)
     install "requirements/$2.txt"
     ;;
 "" | -h | --help)
-    sed -n '2,5s/^# //p' "$0"
+    sed -n '2,6s/^# //p' "$0"
     ;;
 *)
     environment requirements/run.txt run-installed

@@ -29,7 +29,18 @@ class AgentAdmin(DeclaredAdmin):
         "tools, or add another one. Agents that people created for themselves are not shown."
     )
     list_display = ["name", "slug", "model", "is_default"]
-    fields = ["name", "slug", "instructions", "model", "effort", "dm_scope", "tools_off", "own_memory", "is_default"]
+    fields = [
+        "name",
+        "slug",
+        "instructions",
+        "model",
+        "effort",
+        "dm_scope",
+        "tools_off",
+        "tools_on",
+        "own_memory",
+        "is_default",
+    ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
         return super().get_queryset(request).filter(owner=None, deleted_at=None)

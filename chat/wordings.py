@@ -17,6 +17,7 @@ def folder_name(template: Any) -> Wording:
 WORDINGS: Mapping[str, Wording] = {
     # On the card of a tool call.
     "call.interrupted": _("Interrupted."),
+    "call.lost": _("This result is of a memory that you cannot read any more."),
     "call.unknown_tool": _("There is no tool named “%(name)s” in this conversation."),
     "call.arguments_broken": _("The arguments of the tool call are damaged."),
     "call.arguments_too_large": _("The arguments of the tool call have %(size)s bytes; at most %(most)s are accepted."),

@@ -251,6 +251,7 @@ async def unattended(live: LiveServer, folder: Path, ada: User, model: ScriptedM
     )
     await in_database(schedule, ada)
     await in_database(talk_elsewhere, ada)
+    await in_database(agents.turn_on, ada, ["sessions_spawn"])
     spawn = {"task": "Compare the offers of three moving companies for 33 boxes.", "wait": 60}
     model.script(answer(tool_use("sessions_spawn", spawn)), answer(text(OFFERS)), answer(text(CHEAPEST)))
     async with open_page(live, ada) as page:

@@ -140,6 +140,7 @@ class CuratedAdmin(OfSpaceAdmin):
     """Rows that show what people wrote: they open, and are deleted, as ONECLAW_CURATION says, and each look and each
     deletion is recorded. No list of them has a search or a filter of what was written: it would be a look."""
 
+    change_form_template = "admin/memory/curated.html"
     # The foreign key of a row to its document; "" of a row that is one.
     document_field: ClassVar[str] = ""
 

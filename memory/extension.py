@@ -23,7 +23,7 @@ from memory.prompt import added_documents, message_context, recall, scheduled
 from memory.prompt.items import NAME
 from memory.provenance import cited, details, used
 from memory.skills import offering
-from memory.tools import citing, library, reading, save_memory, skill_read
+from memory.tools import citing, get, library, reading, save_memory, skill_read
 from memory.views import inbox, palette
 from memory.walk import card
 
@@ -31,7 +31,7 @@ MEMORY = Extension(
     name=NAME,
     for_spaces=True,
     reading=reading_once,
-    tools=(save_memory.SAVE, reading.SEARCH, reading.GET, skill_read.READ, library.SEARCH, library.GET),
+    tools=(save_memory.SAVE, reading.SEARCH, get.GET, skill_read.READ, library.SEARCH, library.GET),
     prompt_sections=(
         PromptSection("memory", 200, recall.workspace_section, recall.workspace_items),
         PromptSection("skills", 250, offering.skills_section, offering.skill_items),
@@ -56,13 +56,16 @@ MEMORY = Extension(
     forgetter=lambda session: tombstones.of_space(own_space(session).pk).without_forgotten_words,
     mask=lambda text: secrets.masked(text)[0],
     prepare_compaction=compaction.prepare,
-    lookup_hint=reading.lookup_hint,
+    lookup_hint=get.lookup_hint,
     reads_conversations=access.reads_conversations,
     readable_messages=access.readable_messages,
     lost_addresses=former.lost_addresses,
     addresses_in=former.addresses_in,
     remains=remains.of_conversations,
-    summary_notes=skill_read.read_notes,
+    summary_notes=lambda session, through: [
+        *skill_read.read_notes(session, through),
+        *get.file_notes(session, through),
+    ],
     mentions=offering.mentions,
     introduction=card.card,
     space_tabs=(

@@ -21,6 +21,7 @@ from chat.signals import (
     user_left,
 )
 from memory import projections
+from memory.documents import told
 from memory.leaving import begin_anew
 from memory.notes.flush import cover_imported
 from memory.policy.access import rename_agent_spaces
@@ -102,3 +103,8 @@ def when_branch_shown(session: ChatSession, **_: Any) -> None:
 @receiver(documents_written)
 def when_written(document_ids: Sequence[int], **_: Any) -> None:
     projections.update(document_ids)
+
+
+@receiver(documents_written)
+def when_instructions_are_written(document_ids: Sequence[int], **_: Any) -> None:
+    told.tell_members(document_ids)

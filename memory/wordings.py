@@ -46,6 +46,7 @@ PROPOSED_HOW = {
     "written": _("Proposed on the page of the memory."),
     "assistant": _("Proposed by the assistant in a shared conversation."),
     "api": _("Proposed by a program."),
+    "rules": _("Proposed on the page of the instructions."),
 }
 
 
@@ -169,6 +170,7 @@ WORDINGS: Mapping[str, Wording] = {
     "change.accepted": came_from,
     "change.proposed": proposed_how,
     "change.no_longer_true": _("Deleted because it is no longer true"),
+    "change.merged": _("Merged two lines that said the same"),
     "change.kept_new": _("Kept the new of two lines that contradicted each other"),
     "change.kept_old": _("Kept the old of two lines that contradicted each other"),
     "change.saved_as_said": _("Saved with its secret"),
@@ -181,6 +183,7 @@ WORDINGS: Mapping[str, Wording] = {
     "change.taken_back": _("Undid change %(number)d"),
     # The outcome of a tool call, on its card.
     "memory.waits": came_from,
+    "memory.instructions_changed": _("%(person)s has changed the instructions of the space “%(space)s”."),
     "memory.declined": _("You have declined this before."),
     "memory.proposed": _("Another owner or editor of “%(space)s” decides."),
     "memory.saved_to_space": _("Saved to the memory of “%(space)s”, which all its members see."),

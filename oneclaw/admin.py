@@ -58,6 +58,9 @@ class DeclaredAdmin(admin.ModelAdmin):
     letter by letter (`?content__regex=^-%20C`).
     """
 
+    # The page of a row is its owner's, and an admin finds nothing there.
+    view_on_site = False
+
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         """Return whether `lookup` belongs to a filter that the list shows."""
         assert request is not None

@@ -277,6 +277,7 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 SWITCHING = ["disabled", "off", "on"]
 SWITCHES = {
     "saved": environment.choice("ONECLAW_SWITCH_SAVED", SWITCHING, "on"),
+    "preloaded": environment.choice("ONECLAW_SWITCH_PRELOADED", SWITCHING, "on"),
     "recent": environment.choice("ONECLAW_SWITCH_RECENT", SWITCHING, "on"),
     "recall": environment.choice("ONECLAW_SWITCH_RECALL", SWITCHING, "on"),
     "transcripts": environment.choice("ONECLAW_SWITCH_TRANSCRIPTS", SWITCHING, "on"),

@@ -180,6 +180,14 @@ def ada(db):
 
 
 @pytest.fixture
+def session_tools(ada):
+    """Ada has the tools for other conversations turned on."""
+    from tests.sub_sessions import turn_on_session_tools
+
+    turn_on_session_tools(ada)
+
+
+@pytest.fixture
 def stranger(db):
     """Another person with an account, who must see nothing of Ada's."""
     from oneclaw.models import User

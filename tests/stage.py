@@ -182,7 +182,7 @@ class House:
 
     def _run(self, *arguments: str) -> str:
         command = [sys.executable, *arguments]
-        return subprocess.check_output(command, env=self.environment, cwd=self.code, text=True, timeout=120)
+        return subprocess.check_output(command, env=self.environment, cwd=self.code, text=True, timeout=400)
 
     def end(self) -> None:
         """End what still runs, in the opposite order, and wait for the embedded PostgreSQL."""
@@ -312,10 +312,19 @@ def start_postgres(found: House, port: int) -> Running:
     listening = ["-c", "listen_addresses=127.0.0.1", "-p", str(port), "-k", str(server.layout.sockets)]
     command = [server.binaries / "postgres", "-D", server.layout.data, *listening]
     log = found.folder / "postgres.log"
-    running = Running(command, dict(guardian.environment()), log, **server.layout.as_owner())
+    running = Running(command, dict(guardian.environment(found.environment)), log, **server.layout.as_owner())
     found.running["postgres"] = running
-    until(lambda: can_connect(port), 60, "PostgreSQL listens")
+    # It listens before it lets anybody in.
+    until(lambda: _lets_in(found.environment["DATABASE_URL"]), 60, "PostgreSQL lets somebody in")
     return running
+
+
+def _lets_in(address: str) -> bool:
+    try:
+        psycopg.connect(address, connect_timeout=5).close()
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 def start_redis(found: House, port: int) -> Running:

@@ -3,13 +3,22 @@
 import json
 import uuid
 
-from chat.conversations import transcript
+from chat.conversations import agents, transcript
 from chat.extensions import ToolCall
 from chat.models import Message, SubTask
 from tests import scripted as model
 from tests.conversations import send, settle
 
 SPAWN = {"task": "Count the birds.", "wait": 20}
+
+
+SESSION_TOOLS = ["sessions_history", "sessions_list", "sessions_send", "sessions_spawn"]
+
+
+def turn_on_session_tools(*people):
+    """Offer the tools for other conversations in all conversations of these people."""
+    for person in people:
+        agents.turn_on(person, SESSION_TOOLS)
 
 
 class Brain:

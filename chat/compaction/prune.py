@@ -146,7 +146,7 @@ def decide(
 
 def sent_blocks(row: ViewRow, rounds: RoundsInView) -> list[Block]:
     """Return the blocks of a message as they are sent now, without its files."""
-    return rounds.pruned(sent_results(row.content, row.sent("results") or {}))
+    return rounds.pruned(sent_results(row.content, row.all_sent))
 
 
 def has_images(block: Block) -> bool:

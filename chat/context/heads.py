@@ -135,5 +135,5 @@ def has_lost_a_tool(head: Head, session: ChatSession) -> bool:
 
     A tool that no extension brings any more stays defined: a call of it is answered with an error.
     """
-    known, offered = extensions.tool_labels(), {tool.name for tool in extensions.tools_for(session)}
-    return any(tool["name"] in known and tool["name"] not in offered for tool in head.tools or ())
+    known, kept = extensions.tool_labels(), extensions.tools_to_keep(session)
+    return any(tool["name"] in known and tool["name"] not in kept for tool in head.tools or ())

@@ -22,7 +22,7 @@ from oneclaw.llm.citations import uncited
 # "calls": [tool_use id, …]}; in a row, of what is left out now, and WAS_KEY has what was left out before.
 LOST_KEY, WAS_KEY = per_message.LOST_KEY, "lost_before"
 # What a result that is shown of others is of its own: the shares and marks of what it was.
-OF_RESULTS = ("results", "cited")
+OF_RESULTS = ("results", "shares", "cited")
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,8 @@ def lost_parts(session: ChatSession, rows: Sequence[ViewRow]) -> LostParts:
     of_calls = dict(addresses_of_results(rows))
     items = {item["path"] for row in rows for item in items_in(row.meta)}
     named = items.union(*of_calls.values()) if of_calls else items
-    lost = lost_addresses(session, named)
+    lost = extensions.lost_addresses(session, named)
     return LostParts(lost, frozenset(call for call, found in of_calls.items() if found & lost))
-
-
-def lost_addresses(session: ChatSession, named: set[str]) -> frozenset[str]:
-    """Return those of the addresses `named` that an extension says may not be read by the owner of `session`."""
-    if not named:
-        return frozenset()
-    asked = [each.lost_addresses for each in extensions.installed() if each.lost_addresses]
-    return frozenset().union(*(lost(session, named) for lost in asked))
 
 
 def items_in(meta: Mapping[str, Any]) -> Iterator[ContextItem]:
@@ -67,13 +59,11 @@ def items_in(meta: Mapping[str, Any]) -> Iterator[ContextItem]:
 def addresses_of_results(rows: Sequence[ViewRow]) -> Iterator[tuple[str, set[str]]]:
     """Yield the id of each call of a tool of memory in `rows`, with the addresses that its result names."""
     names = {block["id"]: block["name"] for row in rows for block in row.content if block["type"] == "tool_use"}
-    read = [each.addresses_in for each in extensions.installed() if each.addresses_in]
-    for row in rows:
-        for block in row.content:
-            if block["type"] == "tool_result" and extensions.is_about_memory(names.get(block["tool_use_id"], "")):
-                found: set[str] = set().union(*(addresses(str(block.get("content", ""))) for addresses in read))
-                if found:
-                    yield block["tool_use_id"], found
+    results = (block for row in rows for block in row.content if block["type"] == "tool_result")
+    for block in results:
+        is_of_memory = extensions.is_about_memory(names.get(block["tool_use_id"], ""))
+        if is_of_memory and (found := extensions.addresses_in(str(block.get("content", "")))):
+            yield block["tool_use_id"], found
 
 
 def readable_row(row: ViewRow, lost: LostParts) -> ViewRow:
@@ -117,7 +107,7 @@ def changed_metas(rows: Sequence[ViewRow]) -> dict[int, dict[str, Any]]:
 def readable_head(session: ChatSession, head: Head) -> Head:
     """Return `head`, or an unsaved one without the sections that quote what the owner may not read any more."""
     quoted = {name: {item["path"] for item in items} for name, items in head.context.items()}
-    lost = lost_addresses(session, set().union(*quoted.values()) if quoted else set())
+    lost = extensions.lost_addresses(session, set().union(*quoted.values()) if quoted else set())
     if not lost:
         return head
     holding = {name for name, paths in quoted.items() if paths & lost}

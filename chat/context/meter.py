@@ -209,7 +209,7 @@ def message_parts(
     for row in rows:
         sent = row
         if row.role == Message.Role.TOOL:
-            sent = replace(row, content=rounds.pruned(sent_results(row.content, row.sent("results") or {})))
+            sent = replace(row, content=rounds.pruned(sent_results(row.content, row.all_sent)))
         context = per_message.text_of(row.meta)
         yield tokens.row_tokens(sent, context, files, chars_per_token, session.thinking_after_seq)
 

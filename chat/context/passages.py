@@ -34,14 +34,16 @@ def sources_of_results(uses: Sequence[Block], results: Mapping[str, Block]) -> d
     }
 
 
-def cited_calls(uses: Sequence[Block], results: Mapping[str, Block], shortened: Mapping[str, Any], model: str) -> Any:
-    """Return {tool_use id: name of the tool} of the results that `model` is sent as search results."""
+def cited_calls(uses: Sequence[Block], results: Mapping[str, Block], shares: Mapping[str, Any], model: str) -> Any:
+    """Return {tool_use id: name of the tool} of the results that `model` is sent as search results: also of those of
+    which it is sent fewer, by their `shares`, but not of those that are cut."""
     if not cached_facts(model).cites:
         return {}
     return {
         use["id"]: use["name"]
         for use in uses
-        if use["id"] not in shortened and extensions.passages_of_result(use["name"], _text_of(results[use["id"]]))
+        if "edges" not in shares.get(use["id"], {})
+        and extensions.passages_of_result(use["name"], _text_of(results[use["id"]]))
     }
 
 
@@ -58,7 +60,7 @@ def _as_search_results(block: Block, name: str) -> Block:
     passages = [each for each in extensions.passages_of_result(name, text) if each.text.strip()]
     if not passages:
         return block
-    others = {key: value for key, value in json.loads(text).items() if key != "results"}
+    others = {key: value for key, value in json.loads(text).items() if key not in ("results", extensions.MARKS_KEY)}
     notes = [{"type": "text", "text": json.dumps(others, ensure_ascii=False)}] if others else []
     blocks = [search_result(each.mark, each.label, each.text) for each in passages]
     return cast(Block, {**block, "content": [*notes, *blocks]})

@@ -15,6 +15,7 @@ from django.utils import translation
 from chat import extensions
 from chat.answering import INSTEAD_OF_KEY, PLAIN_KEY, WITHOUT_MEMORY_KEY
 from chat.context import cache_marks, file_shares, per_message
+from chat.context.days import add_day
 from chat.context.file_shares import Share
 from chat.context.files import named_in
 from chat.context.heads import head_of, holds_memory, withhold_thinking
@@ -105,6 +106,8 @@ def _request_from(turn: Turn, known: Loaded) -> Request:
         kept = None
     head = kept or head_of(session)
     per_message.add_context(session, turn.prompt)
+    if known.is_first:
+        add_day(turn, session, head, known.rows)
     rows = [with_context(row, turn.prompt) for row in known.rows]
     view = current_view(session, head, rows, known.rounds)
     # As it is now, for set_answer_meta().
@@ -116,13 +119,14 @@ def _request_from(turn: Turn, known: Loaded) -> Request:
 
 
 def with_context(row: ViewRow, message: Message) -> ViewRow:
-    """Return `row` with the context that was stored with `message`, if it is its row."""
-    if row.seq != message.seq or per_message.META_KEY not in message.meta:
+    """Return `row` with what was stored with `message` for its request, if it is its row."""
+    if row.seq != message.seq:
         return row
     if row.meta.get(LOST_KEY):
         # As it is shown to who may not read all of it any more.
         return row
-    return replace(row, meta=row.meta | {per_message.META_KEY: message.meta[per_message.META_KEY]})
+    stored = {name: message.meta[name] for name in (per_message.META_KEY, META_KEY) if name in message.meta}
+    return replace(row, meta=row.meta | stored) if stored else row
 
 
 def request_for(session: ChatSession, head: Head, rows: Sequence[ViewRow], view: View) -> Request:

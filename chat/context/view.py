@@ -28,9 +28,9 @@ THINKING = ("thinking", "redacted_thinking")
 # The blocks of an answer that a request may hold: no server accepts others that another one has made up.
 ANSWER_BLOCKS = (*THINKING, "text", "tool_use", "compaction")
 # The key in Message.meta for what of a message was sent first: {"files": [share, …]} of a person's message, and
-# {"notes": [text, …]} with words of the server before it; of the results of tools {"results": shares of
-# chat/context/results.py, "cited": the calls whose results are
-# sent as search results}; and of an answer {"prefix": digest}, with {"effort": level}
+# {"notes": [text, …], "day": text} with words of the server before it; of the results of tools {"shares": those of
+# chat/context/results.py, "results": those of earlier releases, "cited": the calls whose results are sent as search
+# results}; and of an answer {"prefix": digest}, with {"effort": level}
 # if there was one, {"thinks": False} if thinking was turned off, and {"rounds": [number, …]} if there were any.
 META_KEY = "sent"
 # There, of an answer: the lifetime that its request gave to entries of the provider's cache.
@@ -54,7 +54,13 @@ class ViewRow:
 
     def sent(self, name: str) -> Any:
         """Return what META_KEY holds under `name`; None when it holds nothing."""
-        return self.meta.get(META_KEY, {}).get(name)
+        return self.all_sent.get(name)
+
+    @property
+    def all_sent(self) -> Mapping[str, Any]:
+        """Return all that META_KEY holds."""
+        sent: Mapping[str, Any] = self.meta.get(META_KEY, {})
+        return sent
 
 
 COLUMNS = ("seq", "role", "content", "meta", "created_at", "finished_at", "usage")
@@ -147,10 +153,12 @@ def sendable(
     shortened afterwards."""
     for note in row.sent("notes") or ():
         yield {"type": "text", "text": note}
+    if day := row.sent("day"):
+        yield {"type": "text", "text": day}
     if text := per_message.text_of(row.meta):
         yield {"type": "text", "text": text}
     shares: Sequence[Share] = row.sent("files") or ()
-    content = sent_results(row.content, row.sent("results") or {}) if row.role == Message.Role.TOOL else row.content
+    content = sent_results(row.content, row.all_sent) if row.role == Message.Role.TOOL else row.content
     if cited := row.sent("cited"):
         content = with_search_results(content, {id: cited[id] for id in cited if id not in (pruned or ())})
     after_empty = False

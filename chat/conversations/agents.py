@@ -75,8 +75,20 @@ def update(agent: Agent, draft: AgentDraft) -> Agent:
     agent.model, agent.effort, agent.dm_scope = draft.model, draft.effort, draft.dm_scope
     unknown = set(agent.tools_off) - set(extensions.tool_labels())
     agent.tools_off = sorted(unknown | (set(extensions.tool_labels()) - set(draft.tools)))
+    agent.tools_on = sorted(extensions.optional_tools().keys() & set(draft.tools))
     agent.save()
     return agent
+
+
+def turn_on(user: User, tools: Collection[str]) -> None:
+    """Offer those of `tools` that are off unless they are chosen in all conversations of `user`, and no others."""
+    user.tools_on = sorted(extensions.optional_tools().keys() & set(tools))
+    user.save(update_fields=["tools_on"])
+
+
+def is_on(agent: Agent, name: str) -> bool:
+    """Return whether the form of `agent` shows the tool `name` as turned on."""
+    return name not in agent.tools_off and (name not in extensions.optional_tools() or name in (agent.tools_on or ()))
 
 
 @transaction.atomic

@@ -3,7 +3,7 @@ markers where summaries of them end."""
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from django.db.models import F, QuerySet, prefetch_related_objects
 from django.template.loader import render_to_string
@@ -18,6 +18,7 @@ from chat.rendering.cards import Card
 from chat.rendering.messages import card_html, messages_html
 from chat.rendering.round_markers import markers_of
 from oneclaw import pubsub
+from oneclaw.reasons import Reason
 
 # The columns that the HTML of a message is made of.
 SHOWN_COLUMNS = (
@@ -130,9 +131,12 @@ def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Car
     """Return the cards of the tool results among `messages`, by tool_use id, each with its tool's update. Sync."""
     cards: dict[str, Card] = {}
     names: dict[str, str] = {}
+    messages = list(messages)
     for message in messages:
         cards |= message.meta.get("cards", {})
         names |= {use["id"]: use["name"] for use in message.tool_uses()}
+    if messages:
+        cards |= lost_cards(messages[0].session_id, cards, names)
     made: dict[str, dict[int, str]] = defaultdict(dict)
     for id, card in cards.items():
         if id in names and (number := card.get("made")) is not None:
@@ -141,6 +145,20 @@ def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Car
         for number, since in extensions.tool_updates(name, list(ids), csrf_token).items():
             cards[ids[number]] = cards[ids[number]] | {"since": since}
     return cards
+
+
+def lost_cards(session_id: uuid.UUID, cards: Mapping[str, Card], names: Mapping[str, str]) -> dict[str, Card]:
+    """Return what is shown in place of those of `cards` (by id, with the `names` of their tools) that are of a memory
+    which the owner may not read any more. A query only when a card names what is not the owner's own."""
+    of_memory = {id: card for id, card in cards.items() if extensions.is_about_memory(names.get(id, ""))}
+    named = {id: extensions.addresses_in(card.get("result", "")) for id, card in of_memory.items()}
+    addresses = set().union(*named.values()) if named else set()
+    if not addresses:
+        return {}
+    session = ChatSession.objects.select_related("owner").get(pk=session_id)
+    lost = extensions.lost_addresses(session, addresses)
+    shown: Card = {"state": "done", "summary": Reason("call.lost").as_json, "lines": [], "lost": True}
+    return {id: shown for id, found in named.items() if found & lost}
 
 
 def updated_card_html(answer: Message, tool_use_id: str, since: CallUpdate) -> str:

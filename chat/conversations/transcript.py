@@ -81,6 +81,7 @@ def accept(
     files: Sequence[uuid.UUID] = (),
     *,
     pasted: Ranges = (),
+    peer: str = "",
     is_next: bool = False,
 ) -> AcceptedMessage:
     """Store a person's message, and a running turn with its placeholder; deduplicate by (session, client_id).
@@ -88,13 +89,14 @@ def accept(
     `text`, `files` and `pasted` are those of a `chat.live.frames.SendFrame`. The same `holder` again gets its own turn
     again, not a duplicate. The first message decides the conversation's `mode` (None: agent) and the agent of `choice`;
     None in a later message keeps the mode, and each message may change the model from then on. In a shared conversation
-    only the one that `is_next` of its queue comes before the others that wait.
+    only the one that `is_next` of its queue comes before the others that wait. `peer` is who has written it behind a
+    bridge, if that is not `user`.
 
     Raise ClientIdConflictError, OtherModeError, SessionBusyError, lifecycle.SessionNotFoundError,
     lifecycle.ReadOnlySessionError, model_choice.NotOfferedError, store.FileMissingError.
     """
     session = lifecycle.lock_or_make(user, session_id, mode, choice)
-    message = NewMessage(user, client_id, text, [], holder, pasted)
+    message = NewMessage(user, client_id, text, [], holder, pasted, peer)
     if session._state.adding:
         if begun := _begin(session, replace(message, files=store.lock_files(user, files))):
             return begun
@@ -127,6 +129,8 @@ class NewMessage:
     files: Sequence[Attachment]
     holder: uuid.UUID | None
     pasted: Ranges = ()
+    # The peer behind a bridge who has written it, if that is not its author.
+    peer: str = ""
 
 
 def _begin(session: ChatSession, new: NewMessage) -> AcceptedMessage | None:
@@ -140,7 +144,7 @@ def _begin(session: ChatSession, new: NewMessage) -> AcceptedMessage | None:
     if new.text:
         content.append({"type": "text", "text": new.text})
     written = {"client_id": new.client_id, "content": content, "text": new.text}
-    written |= authors.columns(session, new.author, new.pasted)
+    written |= authors.columns(session, new.author, new.pasted, new.peer)
     message = next_message(session, Message.Role.USER, **written)
     answer = next_message(session, Message.Role.ASSISTANT, status=Message.Status.RUNNING)
     turn = Turn(session=session, kind=Turn.Kind.SEND, holder=new.holder or uuid.uuid4(), lease_until=lease_end())

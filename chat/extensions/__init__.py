@@ -23,6 +23,7 @@ from chat.extensions.hooks import (
 )
 from chat.extensions.picking import Pick, Picker, PickingScope
 from chat.extensions.registry import (
+    addresses_in,
     cleaner,
     field_label,
     find_tool,
@@ -33,9 +34,12 @@ from chat.extensions.registry import (
     introduction_for,
     is_about_memory,
     is_for_others,
+    lost_addresses,
     masked,
     open_work_of,
+    optional_tools,
     passages_of_result,
+    reader_of_results,
     reading,
     reads_conversations,
     register,
@@ -47,6 +51,7 @@ from chat.extensions.registry import (
     tool_sends_whole,
     tool_updates,
     tools_for,
+    tools_to_keep,
     unregister,
     waiting_for,
 )
@@ -54,6 +59,7 @@ from chat.extensions.run_hooks import HookRun, run_hooks
 from chat.extensions.space_tabs import SpaceTab
 from chat.extensions.types import (
     COMMAND_CALL_PREFIX,
+    MARKS_KEY,
     AnswerLine,
     CallUpdate,
     ContextItem,

@@ -1,7 +1,7 @@
 """The registry of extensions, and the tools that they bring."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from uuid import UUID
 
@@ -83,8 +83,30 @@ def hook_names(extension: Extension) -> set[str]:
 def tools_for(session: ChatSession, *, is_away: bool | None = None) -> list[Tool]:
     """Return the tools that `session` may use, in the order of their names (stable, for the provider's cache);
     `is_away` as in `installed_for`."""
-    on = (tool for name, tool in sorted(_tools().items()) if name not in session.agent.tools_off)
-    return [tool for tool in on if is_offered(tool, session, is_away=is_away)]
+    on = (tool for _, tool in sorted(_tools().items()) if is_turned_on(tool, session))
+    offered = [tool for tool in on if is_offered(tool, session, is_away=is_away)]
+    has_reader = any(tool.reads_results and not tool.is_spare for tool in offered)
+    return [tool for tool in offered if not (tool.is_spare and has_reader)]
+
+
+def is_turned_on(tool: Tool, session: ChatSession) -> bool:
+    """Return whether the agent of `session` has not turned `tool` off and, where it must be turned on first, the agent
+    or the person has done so: a person's own agent has a choice of its own."""
+    if tool.name in session.agent.tools_off:
+        return False
+    chosen = set(session.agent.tools_on or ())
+    if session.agent.owner_id is None:
+        chosen.update(session.owner.tools_on or ())
+    return not tool.is_optional or tool.name in chosen
+
+
+def may_keep(tool: Tool, session: ChatSession) -> bool:
+    """Return whether a head of `session` that defines `tool` may go on defining it: also when it would not be in a new
+    head, unless it was turned off by choice."""
+    choice = session.owner.tools_on if session.agent.owner_id is None else session.agent.tools_on
+    if tool.is_optional and choice is not None and not is_turned_on(tool, session):
+        return False
+    return tool.name not in session.agent.tools_off and is_offered(tool, session)
 
 
 def is_offered(tool: Tool, session: ChatSession, *, by_command: bool = False, is_away: bool | None = None) -> bool:
@@ -104,10 +126,30 @@ def find_tool(session: ChatSession, name: str, *, by_command: bool = False) -> T
     `by_command`: for a command of the person, which no model reads.
     """
     tool = _tools().get(name)
-    if tool and name not in session.agent.tools_off and is_offered(tool, session, by_command=by_command):
+    if (
+        tool
+        and is_offered(tool, session, by_command=by_command)
+        and (is_turned_on(tool, session) or (may_keep(tool, session) and is_in_head(name, session)))
+    ):
         return tool
     message = f"There is no tool named “{name}” in this conversation."
     raise ToolError("unknown_tool", message, Reason("call.unknown_tool", {"name": name}))
+
+
+def is_in_head(name: str, session: ChatSession) -> bool:
+    """Return whether the requests of `session` define a tool `name`, as a head of an earlier release may."""
+    return session.head is not None and any(tool["name"] == name for tool in session.head.tools or ())
+
+
+def optional_tools() -> dict[str, str]:
+    """Return {name: label} of the tools that are offered only where an agent or a person has turned them on."""
+    known = _tools()
+    return {name: label for name, label in tool_labels().items() if known[name].is_optional}
+
+
+def tools_to_keep(session: ChatSession) -> set[str]:
+    """Return the names of the tools that a head of `session` may go on defining."""
+    return {name for name, tool in _tools().items() if may_keep(tool, session)}
 
 
 def tool_labels() -> dict[str, str]:
@@ -156,6 +198,12 @@ def tool_sends_whole(name: str) -> bool:
     return tool is not None and tool.whole
 
 
+def reader_of_results(offered: Collection[str]) -> str:
+    """Return the name of the tool among those `offered` that reads the rest of long results; "" without one."""
+    found = [tool for name, tool in sorted(_tools().items()) if name in offered and tool.reads_results]
+    return next((tool.name for tool in sorted(found, key=lambda tool: tool.is_spare)), "")
+
+
 def tool_only_reads(name: str) -> bool:
     """Return whether calls of the tool `name` change nothing."""
     tool = _tools().get(name)
@@ -185,6 +233,19 @@ def is_about_memory(name: str) -> bool:
     """Return whether the arguments and results of the tool `name` come from a person's memory."""
     tool = _tools().get(name)
     return tool is not None and tool.about_memory
+
+
+def lost_addresses(session: ChatSession, named: set[str]) -> frozenset[str]:
+    """Return those of the addresses `named` that the owner of `session` may not read any more, as an extension says."""
+    if not named:
+        return frozenset()
+    asked = [each.lost_addresses for each in installed() if each.lost_addresses]
+    return frozenset().union(*(lost(session, named) for lost in asked))
+
+
+def addresses_in(result: str) -> set[str]:
+    """Return the addresses that the result of a tool of memory names."""
+    return set().union(*(each.addresses_in(result) for each in installed() if each.addresses_in))
 
 
 def has_memory_command(text: str) -> bool:

@@ -16,6 +16,9 @@ from oneclaw.models import User
 from oneclaw.reasons import Reason, verbatim
 from oneclaw.text import StrOrPromise
 
+# The field of a result that says how the marks of its passages are used. Where the model's server cites by itself, the
+# passages are sent as search results, and without it.
+MARKS_KEY = "marks"
 # Default limit on the JSON of a call's arguments; a tool may set its own.
 INPUT_MAX_BYTES = 64 * 1024
 
@@ -153,6 +156,15 @@ class Tool:
     # Whether it is offered in conversations that are shared with a space: there it must neither read nor write anything
     # of one person, whoever asks.
     for_spaces: bool = False
+    # Whether it is offered only where an agent or a person has turned it on (Agent.tools_on, User.tools_on).
+    is_optional: bool = False
+    # Whether it reads the rest of long results by their addresses (chat/context/results.py).
+    reads_results: bool = False
+    # Whether it is offered only where no other tool reads long results, which reads what this one does, too. A head of
+    # an earlier release may still define it, so a call of it is answered.
+    is_spare: bool = False
+    # The schema by which a head of an earlier release defines it: arguments that fit it are taken, too.
+    earlier_schema: Mapping[str, Any] | None = None
 
 
 class ContextItem(TypedDict):
@@ -182,6 +194,8 @@ class ContextItem(TypedDict):
     score: NotRequired[float]
     # By which an answer cites the piece; only if it may.
     mark: NotRequired[str]
+    # Which version of the words around it is rendered, so that what was sent is sent again; missing: the first.
+    wording: NotRequired[int]
 
 
 @dataclass(frozen=True)

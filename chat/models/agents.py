@@ -72,6 +72,9 @@ class Agent(models.Model):
     dm_scope = models.CharField(max_length=24, choices=DmScope, blank=True)
     # Names of the tools that it may not use, so that a tool added later is on.
     tools_off = models.JSONField(default=list, blank=True)
+    # Names of the tools that it may use although they are off unless they are chosen (Tool.is_optional); None: as
+    # empty.
+    tools_on = models.JSONField(null=True, blank=True)
     # Whether it has a memory of its own and does not read the person's. Never changed: earlier memories would seem
     # lost.
     own_memory = models.BooleanField(default=False)

@@ -303,6 +303,8 @@ class Message(models.Model):
     UPSTREAM_KEY = "upstream"
     # The key in `meta` of what its person pasted: ranges [start, end] of code points of `text`, in ascending order.
     PASTED_KEY = "pasted"
+    # The key in `meta` of the peer behind a bridge who has written it, if that is not the person.
+    PEER_KEY = "peer"
     # The key in `meta` of what the model's server said about an answer that has failed, for administrators.
     SERVER_SAID_KEY = "server_said"
     # The stop reasons of an answer that has become as long as it may be, which the page offers to continue.

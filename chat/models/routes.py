@@ -133,6 +133,9 @@ class IdentityLink(models.Model):
     # The channel.
     provider = models.CharField(_("channel"), max_length=SessionRoute.CHANNEL_MAX_CHARS)
     peer = models.CharField(max_length=SessionRoute.PEER_MAX_CHARS)
+    # Whether that person is the owner themselves: only then the peer reads and writes what is private to them. None: a
+    # link of an earlier release, which did not ask.
+    is_owner = models.BooleanField(null=True, blank=True)
     # When the peer sent the code that its owner was shown; None: an admin has made the link.
     proven_at = models.DateTimeField(null=True, blank=True)
     # The admin who made it; None: it is proven by a code.
@@ -152,6 +155,8 @@ class IdentityCode(models.Model):
 
     owner = models.OneToOneField(User, on_delete=models.CASCADE, related_name="identity_code", primary_key=True)
     canonical = models.CharField(max_length=IdentityLink.NAME_MAX_CHARS)
+    # Whether the peer that sends it is the person themselves.
+    is_owner = models.BooleanField(null=True, blank=True)
     # The keyed hash of the code, which is not stored.
     code_hash = models.CharField(max_length=64)
     expires_at = models.DateTimeField()

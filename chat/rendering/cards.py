@@ -27,6 +27,8 @@ class Card(TypedDict):
     # What the tool keeps for itself.
     kept: NotRequired[dict[str, Any]]
     seconds: NotRequired[float]
+    # Whether it is in the place of one that the person may not read any more.
+    lost: NotRequired[bool]
 
 
 RUNNING_CARD: Card = {"state": "running", "summary": "", "lines": []}

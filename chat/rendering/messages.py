@@ -233,7 +233,7 @@ def with_fresh_cards(message: Message, results: Mapping[str, Card]) -> SafeStrin
 
 
 def needs_fresh_card(card: Card) -> bool:
-    return bool(card["state"] == "failed" or card.get("since"))
+    return bool(card["state"] == "failed" or card.get("since") or card.get("lost"))
 
 
 def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, Card], *, to_keep: bool = False) -> SafeString:
@@ -242,9 +242,12 @@ def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, Card], 
     With `to_keep` the card of a failed call is an empty slot, which `with_news` fills.
     """
     blocks: list[str] = []
-    for block in citations.marked_texts(content):
+    shown = citations.marked_texts(content)
+    for index, block in enumerate(shown):
         if block["type"] == "text":
             blocks += incremental.blocks(block["text"])  # sanitised there
+        elif is_said_before_call(shown, index):
+            blocks += incremental.blocks(block["thinking"])
         elif block["type"] == "thinking":
             blocks += filter(None, [thinking_html(block.get("thinking") or "")])
         elif block["type"] == "tool_use":
@@ -253,6 +256,13 @@ def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, Card], 
             blocks.append(slot_html(block["id"]) if is_slot else card_html(block, card))
     safe = [mark_safe(with_code_buttons(html)) for html in blocks]  # noqa: S308 - sanitised, or from a template
     return render_to_string("chat/_blocks.html", {"blocks": safe})
+
+
+def is_said_before_call(content: Sequence[Mapping[str, Any]], index: int) -> bool:
+    """Return whether this thinking is what the model tells the person between its calls. Newer models put it into a
+    block of thinking of its own, right before the call; what they think about comes in a block before that."""
+    calls = index + 1 < len(content) and content[index + 1]["type"] == "tool_use"
+    return bool(index and calls and content[index]["type"] == "thinking" and content[index].get("thinking", "").strip())
 
 
 def slot_html(tool_use_id: str) -> SafeString:

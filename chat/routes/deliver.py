@@ -15,7 +15,7 @@ from chat.conversations import lifecycle, model_choice, transcript
 from chat.conversations.keys import RouteScope, Sender, conversation_key, route_key
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.conversations.pasted import Ranges
-from chat.models import Agent, ChatSession, Message, SessionRoute
+from chat.models import Agent, ChatSession, MemoryChoice, Message, SessionRoute
 from chat.routes import identities, resets
 from oneclaw.locks import hold
 from oneclaw.models import User
@@ -35,8 +35,12 @@ class Incoming:
 
 
 def key_of(user: User, agent: Agent, sender: Sender) -> str:
-    """Return the key of the route of messages from `sender` to `agent`."""
+    """Return the key of the route of messages from `sender` to `agent`. The scope `main` is for the peers of its owner;
+    with it, another peer has a conversation of its own."""
     scope = RouteScope(agent.dm_scope or settings.DM_SCOPE)
+    if scope == RouteScope.MAIN and not identities.is_owner(user, sender):
+        # What is private to a person is shared with nobody else.
+        scope = RouteScope.PER_PEER
     if scope == RouteScope.PER_PEER:
         sender = replace(sender, peer=identities.canonical_peer(user, sender))
     return route_key(agent.slug, user.pk, scope, sender)
@@ -59,16 +63,22 @@ def accept(
     any case. Raise the errors of `transcript.accept`.
     """
     agent = model_choice.agent_for(user, incoming.choice)
+    is_owner = identities.is_owner(user, incoming.sender)
+    if not is_owner:
+        incoming = replace(incoming, choice=replace(incoming.choice, memory=MemoryChoice.NONE))
     session, route = locked(user, agent, incoming)
     known = Message.objects.filter(session__route=route, client_id=incoming.client_id)
     known_in = known.values_list("session", flat=True).first()
     if known_in is None:
         session = begun_anew(session, route, ends_by)
+        session = kept_apart(session, is_owner=is_owner)
     message = (user, known_in or session.pk, incoming.client_id, incoming.text, holder)
     if known_in is not None:
         return transcript.accept(*message, files=incoming.files)
     choice = replace(incoming.choice, agent=None)
-    accepted = transcript.accept(*message, incoming.mode, choice, incoming.files, pasted=incoming.pasted)
+    peer = "" if is_owner else incoming.sender.peer
+    written = (*message, incoming.mode, choice, incoming.files)
+    accepted = transcript.accept(*written, pasted=incoming.pasted, peer=peer)
     record_sender(route, incoming.sender)
     return accepted
 
@@ -84,6 +94,22 @@ def begun_anew(session: ChatSession, route: SessionRoute, ends_by: str) -> ChatS
         if cause:
             transcript.refuse_if_busy(session)
     return (lifecycle.end(session, cause) if cause else None) or session
+
+
+def kept_apart(session: ChatSession, *, is_owner: bool) -> ChatSession:
+    """Return the conversation for the owner or for another peer: the locked `session` if it is that, else one that
+    follows it. Another peer's has no memory. Raise SessionBusyError while a turn is running."""
+    memory = MemoryChoice.ALL if is_owner else MemoryChoice.NONE
+    is_of_other = session.messages.filter(meta__has_key=Message.PEER_KEY).exists()
+    is_fitting = not is_of_other if is_owner else session.memory == memory and (is_of_other or not session.last_seq)
+    if is_fitting:
+        return session
+    if session.last_seq:
+        transcript.refuse_if_busy(session)
+        session = lifecycle.end(session, "reset") or session
+    session.memory = memory
+    session.save(update_fields=["memory"])
+    return session
 
 
 def locked(user: User, agent: Agent, incoming: Incoming) -> tuple[ChatSession, SessionRoute]:

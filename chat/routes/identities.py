@@ -1,8 +1,9 @@
 """Linked identities: which peers of which channels are one person to their owner, such as telegram:123 and discord:456.
 
 A link is proven on both sides. Its owner, signed in, is shown a one-time code, and the peer sends it through a program
-with a key of the same owner. A link changes which of the owner's conversations a message goes to, and nothing else:
-whose conversations they are is decided by the key or sign-in of the request, never by a peer.
+with a key of the same owner. A link changes which of the owner's conversations a message goes to: whose
+conversations they are is decided by the key or sign-in of the request, never by a peer. A peer of which its owner says
+that it is themselves (`is_owner`) also reads and writes what is private to them; any other peer is another person.
 """
 
 import datetime as dt
@@ -50,6 +51,12 @@ class WrongCodeError(UserFacingError):
     wording = _("This code is not valid, or this peer cannot be linked. Get a new code on the settings page.")
 
 
+def is_owner(user: User, sender: Sender) -> bool:
+    """Return whether `sender` is `user` themselves, who has linked it as their own by a code."""
+    links = IdentityLink.objects.filter(owner=user, provider=sender.channel, peer=sender.peer)
+    return links.filter(is_owner=True, proven_at__isnull=False).exists()
+
+
 def canonical_peer(user: User, sender: Sender) -> str:
     """Return the peer by which the route key of the scope `per-peer` names `sender`: the name of its link, else itself.
 
@@ -82,18 +89,23 @@ def checked_name(user: User, name: object) -> str:
 
 
 @transaction.atomic
-def new_code(user: User, name: object) -> str:
-    """Return a code with which a peer proves to be the person `name`; it replaces an earlier one.
+def new_code(user: User, name: object, *, is_owner: bool = False) -> str:
+    """Return a code with which a peer proves to be the person `name`, who is `user` themselves if `is_owner`; it
+    replaces an earlier one.
 
     Raise oneclaw.text.InvalidTextError when the name is invalid, NameTakenError, TooManyPeersError.
     """
     canonical = checked_name(user, name)
+    # Peers of one name share a conversation, so they are one person.
+    if IdentityLink.objects.visible_to(user).filter(canonical=canonical, is_owner=not is_owner).exists():
+        raise NameTakenError
     if IdentityLink.objects.visible_to(user).count() >= MAX_LINKS:
         raise TooManyPeersError
     groups = ("".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_GROUP_CHARS)) for _ in range(2))
     code = "-".join(groups)
     fields = {
         "canonical": canonical,
+        "is_owner": is_owner,
         "code_hash": hashed(code),
         "expires_at": clock.database_now() + dt.timedelta(minutes=CODE_MINUTES),
         "tries": 0,
@@ -123,7 +135,7 @@ def _proven(user: User, sender: Sender, code: str) -> IdentityLink | None:
     known = IdentityLink.objects.filter(provider=sender.channel, peer=sender.peer).first()
     if known is not None and known.owner_id != user.pk:
         return None
-    proven = {"canonical": shown.canonical, "proven_at": clock.database_now(), "by": None}
+    proven = {"canonical": shown.canonical, "is_owner": shown.is_owner, "proven_at": clock.database_now(), "by": None}
     try:
         with transaction.atomic():
             link, _is_new = IdentityLink.objects.update_or_create(

@@ -210,7 +210,7 @@ def _use_tools(
     blocks += [ANSWER_NOW] if is_last and responded is None else []
     shares = shares_of(blocks, uses, allowed)
     following = transcript.finish_tools(turn, answer, results, blocks, cards)
-    return following, list(sent_results(blocks, shares)), responded
+    return following, list(sent_results(blocks, {"shares": shares})), responded
 
 
 def _fault_of(use: llm.Block) -> str:

@@ -1,22 +1,21 @@
 """Define the tool `schedule`: a model proposes a task at times, which its owner confirms on the card."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from chat.extensions import CallUpdate, Extension, Tool, ToolCall, ToolError, ToolResult
-from chat.models import ChatSession, Schedule
+from chat.models import ChatSession, MemoryChoice, Schedule
 from chat.schedules import changes
 from chat.schedules.planning import next_time
+from chat.schedules.when import DAYS, FORMS, WORKING_DAYS, When, WhenError, parsed_when
 from chat.schedules.wording import sentence_of
 from oneclaw.models import clock
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
-
-DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-WORKING_DAYS = DAYS[:5]
 
 
 def propose(call: ToolCall) -> ToolResult:
@@ -30,14 +29,13 @@ def _stored(call: ToolCall, key: str) -> Schedule:
     if Schedule.objects.visible_to(call.user).proposed().count() >= changes.MAX_PROPOSALS:
         message = "Too many proposed tasks wait for the person's answer. Ask them to answer those first."
         raise ToolError("too_many", message, Reason("schedule.too_many"))
-    arguments = call.input
-    repeat = "weekly" if arguments["repeat"] == "weekdays" else arguments["repeat"]
-    names = WORKING_DAYS if arguments["repeat"] == "weekdays" else arguments.get("days", ())
-    days = [str(DAYS.index(name)) for name in names]
     try:
-        draft = changes.checked_task(
-            arguments["text"], repeat, arguments["time"], days, arguments.get("day"), arguments.get("date")
-        )
+        when = when_of(call.input)
+        days = [str(DAYS.index(name)) for name in when.days]
+        draft = changes.checked_task(call.input["text"], when.repeat, when.time, days, when.day, when.date)
+    except WhenError as error:
+        reason = Reason("call.parameter_wrong", {"name": "when"})
+        raise ToolError("validation_error", f"Parameter 'when': {error}", reason) from error
     except InvalidTextError as error:
         raise ToolError("validation_error", error.sentence) from error
     task = draft.fill(Schedule(owner=call.user, proposal_key=key))
@@ -47,6 +45,18 @@ def _stored(call: ToolCall, key: str) -> Schedule:
         raise ToolError("past", message, Reason("schedule.past"))
     task.save()
     return task
+
+
+def when_of(arguments: Mapping[str, Any]) -> When:
+    """Return the times in the arguments of a call, also in the form of EARLIER_SCHEMA. Raise WhenError."""
+    if "when" in arguments:
+        return parsed_when(arguments["when"])
+    repeat = arguments["repeat"]
+    if repeat == "weekdays":
+        return When("weekly", arguments["time"], WORKING_DAYS)
+    return When(
+        repeat, arguments["time"], tuple(arguments.get("days", ())), arguments.get("day"), arguments.get("date")
+    )
 
 
 def _result(task: Schedule) -> ToolResult:
@@ -75,34 +85,44 @@ def _update(task: Schedule, csrf_token: str) -> CallUpdate:
 
 
 def is_offered(session: ChatSession) -> bool:
-    """Return whether the model of `session` may propose tasks: in a person's own conversations that are kept."""
-    return changes.is_offered() and session.kind == "" and session.mode == ChatSession.Mode.AGENT
+    """Return whether the model of `session` may propose tasks: in a person's own conversations that are kept, and not
+    in those of another peer behind a bridge."""
+    is_of_peer = session.route_id is not None and session.memory == MemoryChoice.NONE
+    return not is_of_peer and changes.is_offered() and session.kind == "" and session.mode == ChatSession.Mode.AGENT
 
+
+TEXT = {"type": "string", "minLength": 1, "maxLength": Schedule.TEXT_MAX_CHARS}
+# As heads of earlier releases define it.
+EARLIER_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "text": TEXT,
+        "repeat": {"enum": ["once", "daily", "weekdays", "weekly", "monthly"]},
+        "time": {"type": "string"},
+        "days": {"type": "array", "items": {"enum": list(DAYS)}},
+        "day": {"type": "integer", "minimum": 1, "maximum": 31},
+        "date": {"type": "string"},
+    },
+    "required": ["text", "repeat", "time"],
+    "additionalProperties": False,
+}
 
 SCHEDULE = Tool(
     "schedule",
-    "Propose a task that you carry out by yourself later, once or again and again, and whose result the person gets as "
-    "a message. Only when the person asks for something at a time. They confirm it on a card; nothing runs before.",
+    "Propose a task that you carry out by yourself later, and whose result the person gets as a message. Only when "
+    "they ask for something at a time; they confirm it on a card before anything runs.",
     {
         "type": "object",
         "properties": {
-            "text": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": Schedule.TEXT_MAX_CHARS,
-                "description": "The task.",
-            },
-            "repeat": {"enum": ["once", "daily", "weekdays", "weekly", "monthly"]},
-            "time": {"type": "string", "description": "Local time of the person, HH:MM."},
-            "days": {"type": "array", "items": {"enum": list(DAYS)}, "description": "With weekly."},
-            "day": {"type": "integer", "minimum": 1, "maximum": 31, "description": "With monthly."},
-            "date": {"type": "string", "description": "With once, YYYY-MM-DD."},
+            "text": TEXT | {"description": "The task."},
+            "when": {"type": "string", "maxLength": 200, "description": f"In the person's local time: {FORMS}."},
         },
-        "required": ["text", "repeat", "time"],
+        "required": ["text", "when"],
         "additionalProperties": False,
     },
     propose,
     offered=is_offered,
+    earlier_schema=EARLIER_SCHEMA,
     since=since,
     label=gettext_lazy("Propose tasks"),
     headings={

@@ -16,8 +16,8 @@ SESSION_TOOLS = Extension(
             listing.SCHEMA,
             listing.sessions_list,
             offered=offered.may_read,
-            whole=True,
             about_memory=True,
+            is_optional=True,
             label=_("List other conversations"),
             headings={
                 "running": _("Looking for conversations …"),
@@ -31,8 +31,8 @@ SESSION_TOOLS = Extension(
             history.SCHEMA,
             history.sessions_history,
             offered=offered.may_read,
-            whole=True,
             about_memory=True,
+            is_optional=True,
             label=_("Read other conversations"),
             headings={
                 "running": _("Reading a conversation …"),
@@ -47,8 +47,8 @@ SESSION_TOOLS = Extension(
             send.SCHEMA,
             send.sessions_send,
             offered=offered.may_send,
-            whole=True,
             about_memory=True,
+            is_optional=True,
             label=_("Write to other conversations"),
             headings={
                 "running": _("Writing to a conversation …"),
@@ -64,8 +64,8 @@ SESSION_TOOLS = Extension(
             spawn.SCHEMA,
             spawn.sessions_spawn,
             offered=offered.may_spawn,
-            whole=True,
             about_memory=True,
+            is_optional=True,
             label=_("Begin sub-sessions"),
             headings={
                 "running": _("A sub-session is at work"),

@@ -62,7 +62,7 @@ def write(user: User) -> Iterator[ZipEntry]:
 
 
 def written_agent(agent: Agent) -> dict[str, Any]:
-    fields = ("name", "instructions", "model", "effort", "dm_scope", "tools_off", "own_memory")
+    fields = ("name", "instructions", "model", "effort", "dm_scope", "tools_off", "tools_on", "own_memory")
     return {name: getattr(agent, name) for name in fields}
 
 
@@ -98,8 +98,8 @@ def take_agent(user: User, value: dict[str, Any]) -> None:
     """Make the agent, unless the person has one of this name."""
     if Agent.objects.own_of(user).filter(name=value.get("name")).exists():
         return
-    off = value.get("tools_off")
-    tools = set(extensions.tool_labels()) - set(map(str, off if isinstance(off, list) else []))
+    off, on = names_in(value.get("tools_off")), names_in(value.get("tools_on"))
+    tools = set(extensions.tool_labels()) - (extensions.optional_tools().keys() - on) - off
     memory = "own" if value.get("own_memory") is True else ""
     try:
         agents.create(
@@ -117,6 +117,11 @@ def take_agent(user: User, value: dict[str, Any]) -> None:
     except UserFacingError:
         # Its model is not offered here, or there are too many.
         return
+
+
+def names_in(value: object) -> set[str]:
+    """Return the names in a list of an archive; none when it is no list."""
+    return set(map(str, value)) if isinstance(value, list) else set()
 
 
 def take_prompt(user: User, value: dict[str, Any]) -> None:

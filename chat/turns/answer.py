@@ -6,7 +6,7 @@ from chat.models import Message
 from chat.rendering import citations, outgoing_links
 from chat.rendering.cards import RUNNING_CARD
 from chat.rendering.incremental import GrowingText
-from chat.rendering.messages import card_html, thinking_html, with_code_buttons
+from chat.rendering.messages import card_html, is_said_before_call, thinking_html, with_code_buttons
 from oneclaw.llm import AnswerRefusedError, Block, EmptyAnswerError, Finished, ModelRequestError
 from oneclaw.text import replace_unstorable, replace_unstorable_in_json
 
@@ -129,6 +129,12 @@ class GrowingAnswer:
         self.content.append(block)
         self.revision += 1
         if block["type"] == "tool_use":
+            before = len(self.content) - 2
+            if before >= 0 and is_said_before_call(self.content, before):
+                # It was shown as thinking until the call came.
+                said = GrowingText()
+                said.append(self.content[before]["thinking"])
+                self._texts[-1] = said
             self._texts.append(card_html(block, RUNNING_CARD))
 
     def _finish_text(self, index: int, block: Block) -> None:

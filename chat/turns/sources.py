@@ -33,12 +33,12 @@ class TurnSources:
         `room_tokens`, if that is possible. Return them as they are sent."""
         content = list(results.values())
         shares: ResultShares = shares_of(content, uses, self._offered)
-        shares = fitted(content, shares, room_tokens, llm.cached_facts(self._model).chars_per_token)
+        shares = fitted(content, shares, self._offered, room_tokens, llm.cached_facts(self._model).chars_per_token)
         cited = cited_calls(uses, results, shares, self._model)
-        if sent := {name: value for name, value in (("results", shares), ("cited", cited)) if value}:
+        if sent := {name: value for name, value in (("shares", shares), ("cited", cited)) if value}:
             row.meta = {META_KEY: sent}
         self._titles |= sources_of_results(uses, results)
-        return sent_results(content, shares)
+        return sent_results(content, {"shares": shares})
 
     @property
     def meta(self) -> dict[str, Any]:

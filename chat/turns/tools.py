@@ -253,6 +253,8 @@ def validate(tool: Tool, arguments: Any) -> None:
     if size > most:
         reason = Reason("call.arguments_too_large", {"size": size, "most": most})
         raise ToolError("validation_error", f"The arguments have {size:,} bytes; at most {most:,} are taken.", reason)
+    if tool.earlier_schema is not None and Draft202012Validator(tool.earlier_schema).is_valid(arguments):
+        return
     errors = sorted(Draft202012Validator(tool.input_schema).iter_errors(arguments), key=lambda error: str(error.path))
     for error in errors:
         if error.validator == "required":

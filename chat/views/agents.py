@@ -2,7 +2,7 @@
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods
 
 from chat import extensions
 from chat.conversations import agents, model_choice
@@ -11,11 +11,20 @@ from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
 
 
-@require_GET
+@require_http_methods(["GET", "POST"])
 def agent_list(request: SignedInRequest) -> HttpResponse:
-    """Show the person's own agents and the server's."""
+    """Show the person's own agents, the server's, and the tools that they may turn on for all their conversations; POST
+    saves which of these are on."""
+    if request.method == "POST":
+        agents.turn_on(request.user, request.POST.getlist("tools"))
+        return redirect("agents")
     servers = Agent.objects.visible_to(request.user).filter(owner=None)
-    context = {"own": Agent.objects.own_of(request.user), "servers": servers}
+    on = request.user.tools_on or ()
+    context = {
+        "own": Agent.objects.own_of(request.user),
+        "servers": servers,
+        "tools": [(name, label, name in on) for name, label in extensions.optional_tools().items()],
+    }
     return render(request, "chat/agents.html", context)
 
 
@@ -56,7 +65,7 @@ def edited(request: SignedInRequest, agent: Agent | None) -> HttpResponse:
             shown.name, shown.instructions = form.get("name", ""), form.get("instructions", "")
             shown.model, shown.effort = form.get("model", ""), form.get("effort", "")
             shown.dm_scope = form.get("dm_scope", "")
-            shown.tools_off = [name for name in labels if name not in on]
+            shown.tools_off, shown.tools_on = [name for name in labels if name not in on], on
             if agent is None:
                 shown.own_memory = form.get("memory") == "own"
         else:
@@ -69,7 +78,7 @@ def edited(request: SignedInRequest, agent: Agent | None) -> HttpResponse:
         "models": model_choice.labelled(offered).items(),
         "efforts": model_choice.offered_efforts(offered, shown.effort),
         "scopes": [(value or "", label) for value, label in DmScope.choices],
-        "tools": [(name, label, name not in shown.tools_off) for name, label in labels.items()],
+        "tools": [(name, label, agents.is_on(shown, name)) for name, label in labels.items()],
     }
     return render(request, "chat/edit_agent.html", context, status=422 if refusal else 200)
 

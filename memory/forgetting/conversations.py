@@ -14,7 +14,7 @@ from django.db.models import F, Func, Q, QuerySet, Value
 from chat.context import per_message
 from chat.context.heads import withhold_thinking
 from chat.context.view import META_KEY
-from chat.models import Beat, ChatSession, ContextRound, Head, Message, MessageQuerySet, Turn
+from chat.models import Attachment, Beat, ChatSession, ContextRound, Head, Message, MessageQuerySet, Turn
 from chat.rendering.messages import html_columns
 from memory.forgetting import summaries
 from memory.forgetting.eraser import Eraser, IsPrefix
@@ -149,7 +149,7 @@ def _find_in(session_id: Any, messages: Iterable[Message], eraser: Eraser, found
     shown: dict[int, Message] = {}
     cards: dict[str, Any] = {}
     for message in messages:
-        if message.is_said and eraser.known.without_forgotten_words(message.text) != message.text:
+        if any(eraser.known.without_forgotten_words(text) != text for text in _texts_of(message)):
             found.said_in.add(session_id)
         columns = _columns(message, calls, eraser)
         cards |= message.meta.get("cards", {})
@@ -162,6 +162,15 @@ def _find_in(session_id: Any, messages: Iterable[Message], eraser: Eraser, found
     for answer in shown.values():
         if answer.html_version:
             found.messages.setdefault(answer.pk, {}).update(html_columns(answer.content, cards))
+
+
+def _texts_of(message: Message) -> Iterator[str]:
+    """Yield what a person or the assistant has said in `message`, and the texts of the files that are attached to
+    it."""
+    if message.is_said:
+        yield message.text
+    if ids := message.file_ids:
+        yield from Attachment.objects.filter(pk__in=ids).values_list("text", flat=True)
 
 
 def _columns(message: Message, calls: dict[str, Message], eraser: Eraser) -> dict[str, Any]:

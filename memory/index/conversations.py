@@ -11,8 +11,10 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
 from chat.models import ChatSession, Message
+from memory.index import attached_files
+from memory.index.attached_files import AttachedFile
 from memory.index.documents import flags_of
-from memory.index.transcripts import is_kept, transcript_messages, transcript_space
+from memory.index.transcripts import TranscriptMessage, is_kept, kept_messages, transcript_messages, transcript_space
 from memory.index.vectors import embed_transcript, embedded_text
 from memory.models import Forgetting, TranscriptChunk, TranscriptIndex
 from memory.policy import switches
@@ -141,36 +143,42 @@ def run(index_id: int) -> bool:
 def build_chunks(session: ChatSession, through_seq: int) -> tuple[list[TranscriptChunk], bytes]:
     """Return the chunks of the transcript up to the message `through_seq`, and the packed index of them.
 
-    An exchange, from one message of the person to their next, is a section.
+    An exchange, from one message of the person to their next, is a section. The files that are attached to a message
+    come before it, as they do in a request, each in sections of its own.
     """
     said = list(transcript_messages(session, through_seq))
+    files = attached_files.of_messages(session, kept_messages(session, through_seq))
     language = language_of("\n".join(one.text for one in said))
-    cut = [(one, chunk) for one in said for chunk in chunks_of(one.text)]
-    names = speakers(chunk.text for _, chunk in cut)
+    names = speakers(chunk.text for one in said for chunk in chunks_of(one.text))
     chunks: list[TranscriptChunk] = []
     layout, terms = [], []
-    section, seq, first_section = 0, 0, 0
-    for one, chunk in cut:
-        if one.seq != seq:
-            first_section, seq = section + (one.role == Message.Role.USER), one.seq
-        section = first_section + chunk.section
-        found = terms_of(chunk.text, language)
-        day = session.owner.day(one.at)
-        key = text_key(embedded_text(chunk.text, names))
-        chunks.append(
-            TranscriptChunk(
-                ordinal=len(chunks),
-                start_line=one.line + chunk.start_line - 1,
-                end_line=one.line + chunk.end_line - 1,
-                text=chunk.text,
-                text_key=key,
-                seq=one.seq,
-                role=one.role,
-                at=one.at,
+    section = 0
+    # Of one message, the files come first.
+    parts: list[AttachedFile | TranscriptMessage] = [*files, *said]
+    for one in sorted(parts, key=lambda one: one.seq):
+        message = one if isinstance(one, TranscriptMessage) else None
+        first_section = section + (message is None or message.role == Message.Role.USER)
+        for chunk in chunks_of(one.text):
+            section = first_section + chunk.section
+            found = terms_of(chunk.text, language)
+            day = session.owner.day(one.at)
+            key = text_key(embedded_text(chunk.text, names))
+            line = message.line if message else 1
+            chunks.append(
+                TranscriptChunk(
+                    ordinal=len(chunks),
+                    start_line=line + chunk.start_line - 1,
+                    end_line=line + chunk.end_line - 1,
+                    text=chunk.text,
+                    text_key=key,
+                    seq=one.seq,
+                    role=message.role if message else TranscriptChunk.OF_FILE,
+                    at=one.at,
+                    file_id=one.id if isinstance(one, AttachedFile) else None,
+                )
             )
-        )
-        layout.append((key, len(found), len(chunk.text), section, 0, day.toordinal(), flags_of(chunk, found)))
-        terms += found
+            layout.append((key, len(found), len(chunk.text), section, 0, day.toordinal(), flags_of(chunk, found)))
+            terms += found
     return chunks, pack(layout, terms, LANGUAGES.index(language))
 
 
@@ -255,7 +263,7 @@ def _make_due(sessions: Sequence[ChatSession], at: Combinable) -> list[int]:
 
 def _write_chunks(index: TranscriptIndex, chunks: list[TranscriptChunk]) -> None:
     """Write the chunks that changed."""
-    columns = ("start_line", "end_line", "text", "seq", "role", "at")
+    columns = ("start_line", "end_line", "text", "seq", "role", "at", "file_id")
     before = {row[0]: row[1:] for row in index.chunks.values_list("ordinal", *columns)}
     fresh = [chunk for chunk in chunks if before.get(chunk.ordinal) != tuple(getattr(chunk, name) for name in columns)]
     replaced = [chunk.ordinal for chunk in fresh if chunk.ordinal in before]

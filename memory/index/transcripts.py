@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from chat.models import ChatSession, Message
+from chat.models import ChatSession, Message, MessageQuerySet
 from memory.policy import tombstones
 from memory.policy.access import is_shared, own_space, persons_space, readable_transcripts, said_while_on, sources_of
 from memory.policy.secrets import masked
@@ -40,9 +40,7 @@ def transcript_messages(session: ChatSession, through_seq: int) -> Iterator[Tran
     Tool calls and results, forgotten lines, messages that other conversations sent, and those that a fork copied are
     left out.
     """
-    shown = session.messages.filter(active=True, seq__gt=session.copied_seq, seq__lte=through_seq)
-    words = shown.filter(role__in=AUTHOR_NAMES).without_relayed().exclude(text="")
-    words = said_while_on(session, words, Switch.TRANSCRIPTS)
+    words = kept_messages(session, through_seq).exclude(text="")
     known, names = tombstones.of_space(transcript_space(session).pk), names_in(session)
     line = 1
     for seq, role, at, text, author in words.order_by("seq").values_list("seq", "role", "created_at", "text", "author"):
@@ -50,6 +48,13 @@ def transcript_messages(session: ChatSession, through_seq: int) -> Iterator[Tran
         yield TranscriptMessage(seq, role, at, text, line + 1, names.get(author, "") if role == "user" else "")
         # The label before it and a blank line after it.
         line += text.count("\n") + 3
+
+
+def kept_messages(session: ChatSession, through_seq: int) -> MessageQuerySet:
+    """Return the messages of `session` up to `through_seq` that its transcript, or its files, may be read of."""
+    shown = session.messages.filter(active=True, seq__gt=session.copied_seq, seq__lte=through_seq)
+    shown = shown.filter(role__in=AUTHOR_NAMES).without_relayed()
+    return said_while_on(session, shown, Switch.TRANSCRIPTS)
 
 
 def read(session: ChatSession, path: str) -> str | None:

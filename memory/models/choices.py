@@ -32,6 +32,8 @@ class SwitchChoice(models.Model):
     class Switch(models.TextChoices):
         # MEMORY.md, the notes of each day, and what /new and /reset keep.
         SAVED = "saved", "Saved memory"
+        # MEMORY.md in the prompt of every conversation; without it, it is searched as the notes are.
+        PRELOADED = "preloaded", "Preloaded memory"
         # Recent Conversations.md.
         RECENT = "recent", "Recent conversations"
         # What is recalled automatically when a conversation begins.

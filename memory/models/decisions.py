@@ -35,6 +35,8 @@ class Decision(models.Model):
     class Kind(models.TextChoices):
         # The saved lines contradict an older line of the same document.
         CONTRADICTION = "contradiction"
+        # The saved lines say the same as an older line of the same document, in other words.
+        SAME = "same"
         # A secret was masked in what was saved.
         SECRET = "secret"  # noqa: S105 - a word, not one
 
@@ -42,6 +44,7 @@ class Decision(models.Model):
         BOTH = "both", "Keep both"
         NEW = "new", "Keep the new"
         OLD = "old", "Keep the old"
+        MERGE = "merge", "Merge into the new"
         MASKED = "masked", "Keep it masked"
         AS_SAID = "as_said", "Save it as it was said"
         REMOVE = "remove", "Remove the line"
@@ -49,7 +52,8 @@ class Decision(models.Model):
     # The change that saved it.
     revision = models.ForeignKey(MemoryRevision, on_delete=models.CASCADE, related_name="decisions", db_index=False)
     kind = models.CharField(max_length=20, choices=Kind)
-    # The older text of a contradiction: the number of lines, their hash, and the index of the first line, from 0.
+    # The older text of a contradiction or repetition: the number of lines, their hash, and the index of the first line,
+    # from 0.
     lines = models.PositiveIntegerField(default=0)
     lines_hash = models.CharField(max_length=64, blank=True)
     line = models.PositiveIntegerField(default=0)

@@ -1,5 +1,7 @@
 """Define the search index: chunks, their terms, their vectors."""
 
+from typing import ClassVar
+
 from django.db import models
 from django.db.models import Q
 from pgvector.django import HalfVectorField
@@ -94,7 +96,10 @@ class TranscriptIndex(models.Model):
 
 
 class TranscriptChunk(models.Model):
-    """A chunk of a message of a transcript."""
+    """A chunk of a message of a transcript, or of a file that was attached to the message."""
+
+    # The role of the chunks of a file.
+    OF_FILE: ClassVar[str] = "file"
 
     index = models.ForeignKey(TranscriptIndex, models.CASCADE, related_name="chunks", db_index=False)
     ordinal = models.PositiveIntegerField()
@@ -103,6 +108,9 @@ class TranscriptChunk(models.Model):
     end_line = models.PositiveIntegerField()
     text = models.TextField()
     text_key = models.BigIntegerField()
+    # The attached file that it is of, whose lines these are then; None: of the message itself. Without a constraint:
+    # the index is built again when the message goes.
+    file_id = models.UUIDField(null=True, blank=True)
     # The position, author and time of the message.
     seq = models.PositiveBigIntegerField()
     role = models.CharField(max_length=10, choices=Message.Role)

@@ -10,6 +10,9 @@ from collections.abc import Collection, Sequence
 from memory.models import MemoryDocument
 from oneclaw.models import Space
 
+# What memory_get reads besides documents and conversations: files that were attached to messages, files of libraries,
+# and results of tools. Nothing there was said by the person.
+OF_OTHERS = ("/files/", "/d/", "/results/")
 IN_SPACE = re.compile(r"spaces/(\d{1,18})/(.+)")
 
 
@@ -22,6 +25,11 @@ def located(address: str) -> tuple[int | None, str]:
     """Return the id of the space and the path of an address; None for a path alone. Pure."""
     named = IN_SPACE.fullmatch(address)
     return (int(named[1]), named[2]) if named else (None, address)
+
+
+def is_of_others(address: str) -> bool:
+    """Return whether `address` names a file or the result of a tool, no document and no conversation. Pure."""
+    return address.startswith(OF_OTHERS)
 
 
 def documents_at(spaces: Sequence[Space], addresses: Collection[str]) -> dict[str, list[MemoryDocument]]:

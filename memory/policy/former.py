@@ -2,7 +2,7 @@
 file of a library, is not theirs to see now.
 
 Pieces of a prompt and results of tools name what they are of by addresses: `spaces/7/MEMORY.md` of a shared space,
-`/c/<id>` of a conversation, `/d/<id>` of a file of a library.
+`/c/<id>` of a conversation, `/d/<id>` of a file of a library, `/files/<id>` of a file that was attached to a message.
 """
 
 import re
@@ -11,13 +11,14 @@ from uuid import UUID
 
 from django.utils.translation import ngettext
 
-from chat.models import ChatSession
+from chat.models import Attachment, ChatSession, Message
 from memory.models import LibraryFile
 from memory.policy.addresses import located
 from oneclaw.models import Space
 
-IN_RESULT = re.compile(r"spaces/\d{1,18}/|/c/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\"document\": ?\d{1,18}\b")
-CONVERSATION, FILE = "/c/", "/d/"
+UUID_FORM = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+IN_RESULT = re.compile(rf"spaces/\d{{1,18}}/|/(?:c|files)/{UUID_FORM}|\"document\": ?\d{{1,18}}\b")
+CONVERSATION, FILE, ATTACHED = "/c/", "/d/", "/files/"
 
 
 def left_out(count: int) -> str:
@@ -41,7 +42,8 @@ def lost_addresses(session: ChatSession, addresses: Collection[str]) -> set[str]
     readers are the members of its space. A query only for what is not the person's own."""
     if session.is_shared:
         return set()
-    return lost_spaces(session, addresses) | lost_conversations(session, addresses) | lost_files(session, addresses)
+    of_spaces = lost_spaces(session, addresses) | lost_files(session, addresses)
+    return of_spaces | lost_conversations(session, addresses) | lost_attached(session, addresses)
 
 
 def lost_spaces(session: ChatSession, addresses: Iterable[str]) -> set[str]:
@@ -72,6 +74,18 @@ def lost_conversations(session: ChatSession, addresses: Iterable[str]) -> set[st
 def is_conversation(address: str) -> bool:
     """Return whether `address` is that of a conversation. Pure."""
     return address.startswith(CONVERSATION) and IN_RESULT.fullmatch(address) is not None
+
+
+def lost_attached(session: ChatSession, addresses: Iterable[str]) -> set[str]:
+    """Return those of `addresses` that are files of others, attached to no message which the owner may see."""
+    named = {each: UUID(each.removeprefix(ATTACHED)) for each in addresses if each.startswith(ATTACHED)}
+    others = set(Attachment.objects.filter(pk__in=named.values()).exclude(owner=session.owner_id).values_list("pk"))
+    if not others:
+        return set()
+    hidden = {pk for (pk,) in others}
+    seen = Message.objects.visible_to(session.owner).filter(file_names__attachment__in=hidden)
+    hidden -= set(seen.values_list("file_names__attachment", flat=True))
+    return {address for address, pk in named.items() if pk in hidden}
 
 
 def lost_files(session: ChatSession, addresses: Iterable[str]) -> set[str]:

@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 SEARCH_ERRORS = (DatabaseFailure, EmbeddingError, ImproperlyConfigured, OSError, ValueError)
 # Of a document that is too long: passages that are looked at, and the text of those that are sent.
 PASSAGES_MAX_COUNT, PASSAGES_MAX_CHARS = 30, 16_000
+# The version of the words about a part of a document that names the path of the rest.
+BY_PATH_VERSION = 2
 # In the addresses of documents in the pieces of a prompt.
 PREFIX = "/d/"
 
@@ -91,6 +93,7 @@ def documents_text(found: Sequence[ContextItem]) -> str:
         documents.append(
             {
                 "id": document_id(path),
+                "path": path if items[0].get("wording") == BY_PATH_VERSION else "",
                 "name": plain(items[0].get("heading", "")),
                 "kind": items[0]["kind"],
                 "characters": sum(len(shown(item)) for item in items) + items[0].get("left_out", 0),
@@ -153,6 +156,7 @@ def _piece(kind: str, file: LibraryFile, version: FileVersion, lines: tuple[int,
         lines=list(lines),
         text=text,
         heading=file.name,
+        wording=BY_PATH_VERSION,
     )
 
 

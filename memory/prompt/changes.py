@@ -29,6 +29,8 @@ from oneclaw.models import Space
 
 # The text of the added lines in one note, and of the removed ones.
 CHANGES_MAX_CHARS = 2_000
+# The version of the words around changed lines that says to follow the wishes in them.
+WISHES_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def _changed_items(session: ChatSession, message: Message, memory: CuratedMemory
     if _is_current(known, versions):
         return []
     known = _newest([*in_head, *_noted(session, message, memory)], addresses)
-    if _is_current(known, versions) or Switch.SAVED not in switches_of(session):
+    if _is_current(known, versions) or not {Switch.SAVED, Switch.PRELOADED} <= switches_of(session):
         return []
     return _changes(session, memory, {document.path: document for document in rows}, *known)
 
@@ -172,7 +174,8 @@ def _note(changes: Sequence[ContextItem], added: str, removed: str) -> str:
         return ""
     texts = {kind: quoted("lines", _with_pointer(item), file=item["path"]) for kind, item in found.items()}
     whose = next((item["whose"] for item in found.values() if "whose" in item), "")
-    context = {"added": texts.get(added), "removed": texts.get(removed), "space": whose}
+    context: dict[str, object] = {"added": texts.get(added), "removed": texts.get(removed), "space": whose}
+    context["wishes_count"] = any(item.get("wording") == WISHES_VERSION for item in found.values())
     return get_template("changes.txt", using="prompts").render(context).strip()
 
 
@@ -217,7 +220,9 @@ def _item(kind: str, memory: CuratedMemory, document: MemoryDocument, lines: lis
         kept.append(line)
     path = memory.address(document.path)
     item = ContextItem(kind=kind, path=path, revision=document.version, lines=[], text="\n".join(kept))
-    if memory.space is not None:
+    if memory.space is None:
+        item["wording"] = WISHES_VERSION
+    else:
         item["whose"] = items.name_in_prompt(memory.space.name)
     if left_out := sum(map(len, lines[len(kept) :])):
         item["left_out"] = left_out

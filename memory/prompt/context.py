@@ -44,7 +44,7 @@ def context_items(session: ChatSession) -> list[ContextItem]:
 def space_items(space: Space, on: frozenset[str]) -> list[ContextItem]:
     """Return the pieces of the instructions and of the curated memory of the shared `space`, for a private session."""
     files = {AGENTS: (SPACE_FILE, SPACE_AGENTS_MAX_CHARS)}
-    if switches.Switch.SAVED in on:
+    if {switches.Switch.SAVED, switches.Switch.PRELOADED} <= on:
         files[CURATED] = (SPACE_CURATED, SPACE_CURATED_MAX_CHARS)
     rows = {path: (version, content) for path, version, content in _documents(space) if path in files}
     found: list[ContextItem] = []
@@ -60,16 +60,16 @@ def file_items(space: Space, on: frozenset[str], session: ChatSession | None = N
     """Return the pieces of the files of `space` that a prompt holds, in order, when the switches `on` are on.
 
     Of a shared space these are its instructions and MEMORY.md. Blank files are left out, MEMORY.md and recent
-    conversations while they are switched off, and the summary of `session`, for which hooks may change the list. A
-    sub-session has only SUB_SESSION_FILES. Every other file has at least one piece, even if there is no room for
-    any of its text.
+    conversations while they, or the preloading of MEMORY.md, are switched off, and the summary of `session`, for which
+    hooks may change the list. A sub-session has only SUB_SESSION_FILES. Every other file has at least one piece, even
+    if there is no room for any of its text.
     """
     found = {path: (version, content) for path, version, content in _documents(space)}
     if session is not None and session.kind == ChatSession.Kind.SUB_SESSION:
         found = {path: found[path] for path in SUB_SESSION_FILES if path in found}
     if not space.is_private:
         found = {path: found[path] for path in SPACE_FILES if path in found}
-    if switches.Switch.SAVED not in on:
+    if not {switches.Switch.SAVED, switches.Switch.PRELOADED} <= on:
         found.pop(CURATED, None)
         found.pop(CURATED_ALTERNATIVE, None)
     recent = []

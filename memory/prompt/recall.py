@@ -123,9 +123,11 @@ def prompt_condition(session: ChatSession) -> str:
         # The same statement reads the switches, and whether there are skills (memory/skills/catalogue.py).
         persons_space(session.owner)
         shared = [f"space:{space.pk}"] if (space := shared_space(session)) is not None else []
+    on = switches_of(session)
     return ",".join(
         [
-            *sorted(switches_of(session) - {switches.Switch.REVIEWS}),
+            *sorted(on - {switches.Switch.REVIEWS, switches.Switch.PRELOADED}),
+            *([] if switches.Switch.PRELOADED in on else [f"-{switches.Switch.PRELOADED}"]),
             *(f"-{name}" for name in sorted(session.agent.tools_off)),
             # So that a conversation gets the tools with the first file.
             *(["library"] if may_search_libraries(session) else []),
@@ -167,7 +169,8 @@ def find_passages(
     """Return the passages found for `intent` within their budget, but none that is in the prompt or in `known`."""
     spaces = spaces_of(session)
     # Workspace files are in the prompt: without other documents or messages there is nothing to search for.
-    if not sources.reads_transcripts and not has_notes(spaces):
+    is_preloaded = switches.Switch.PRELOADED in switches_of(session)
+    if is_preloaded and not sources.reads_transcripts and not has_notes(spaces):
         return []
     manager = HybridSearchManager(spaces, sources)
     found = manager.search(

@@ -28,6 +28,8 @@ def source_address(user: User, message: Message, mark: str) -> str:
     if used.file_id:
         return _file_address(user, used, statement_before(message, mark))
     (shown,) = shown_memories([used], message.session, user)
+    if used.is_attached:
+        return shown.address
     if used.is_of_conversation:
         is_visible = ChatSession.objects.visible_to(user).filter(pk=used.path.removeprefix("/c/")).exists()
     else:

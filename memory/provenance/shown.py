@@ -16,7 +16,9 @@ from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
+from chat.attachments.store import visible_file
 from chat.models import ChatSession, Message
+from memory.index.attached_files import FILE_PATH
 from memory.index.transcripts import TRANSCRIPT_PATH, transcript_space
 from memory.library.search import page_address
 from memory.models import (
@@ -75,6 +77,8 @@ def shown_memories(used: Iterable[UsedMemory], session: ChatSession, user: User)
             continue
         if each.memory.is_of_conversation:
             _find_said(each, session, user)
+        elif each.memory.is_attached:
+            _find_attached(each, user)
         else:
             _find_line(each, documents.get(each.memory.path, []), user)
     keys = [key for each in shown for key in each.keys]
@@ -168,6 +172,14 @@ def _find_said(shown: ShownMemory, session: ChatSession, user: User) -> None:
     shown.source = _("%(who)s in “%(title)s”, %(day)s") % about
     if message is not None:
         shown.address += f"#message-{message.pk}@{first.seq}"
+
+
+def _find_attached(shown: ShownMemory, user: User) -> None:
+    """Say of which file `shown` is, and find the file if `user` may see it."""
+    shown.source = shown.memory.title
+    named = FILE_PATH.fullmatch(shown.memory.path)
+    if named is not None and visible_file(user, UUID(named[1])) is not None:
+        shown.address = shown.memory.path
 
 
 def _source_of(document: MemoryDocument, chunk: MemoryChunk, user: User) -> str:

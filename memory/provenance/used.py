@@ -14,6 +14,7 @@ from typing import Any
 from django.utils.translation import gettext, ngettext
 
 from chat.extensions import ContextItem, FinishedAnswer, FinishedCall
+from memory.policy.addresses import is_of_others
 from memory.policy.same_words import words_of
 from memory.policy.tombstones import BLANK
 from memory.prompt.items import ADDED, CURATED, DOCUMENT, OF_DOCUMENTS, RECALLED, SPACE_ADDED, SPACE_CURATED, shown
@@ -67,7 +68,12 @@ class UsedMemory:
     @property
     def is_of_document(self) -> bool:
         """Return whether it is of a document of memory, neither of a conversation nor of a file of a library."""
-        return not self.is_of_conversation and not self.file_id
+        return not self.is_of_conversation and not self.is_attached and not self.file_id
+
+    @property
+    def is_attached(self) -> bool:
+        """Return whether it is of a file that was attached to a message."""
+        return self.path.startswith("/files/")
 
 
 def count(answer: FinishedAnswer) -> dict[str, int]:
@@ -152,17 +158,19 @@ def _searched(answer: FinishedAnswer) -> Iterator[UsedMemory]:
 
 def _read_files(answer: FinishedAnswer) -> Iterator[UsedMemory]:
     for call in answer.calls:
-        if call.name == FILE_GET_TOOL:
+        if call.name in (FILE_GET_TOOL, GET_TOOL):
             yield from (_of_result(call, number, result) for number, result in _results_of(call))
 
 
 def _results_of(call: FinishedCall) -> list[tuple[int, dict[str, Any]]]:
     """Return what a call found or read, numbered from 0."""
-    if call.is_error or call.name not in (SEARCH_TOOL, FILE_SEARCH_TOOL, FILE_GET_TOOL):
+    if call.is_error or call.name not in (SEARCH_TOOL, GET_TOOL, FILE_SEARCH_TOOL, FILE_GET_TOOL):
         return []
     found = _json_of(call)
-    results = [found] if call.name == FILE_GET_TOOL and found else found.get("results", [])
-    return list(enumerate(results))
+    if call.name in (GET_TOOL, FILE_GET_TOOL):
+        # Of a document of memory, the lines count that the answer says something of.
+        return [(0, found)] if "document" in found else []
+    return list(enumerate(found.get("results", [])))
 
 
 def _of_result(call: FinishedCall, number: int, result: Mapping[str, Any]) -> UsedMemory:
@@ -172,7 +180,7 @@ def _of_result(call: FinishedCall, number: int, result: Mapping[str, Any]) -> Us
     return UsedMemory(
         path=f"/d/{result['document']}" if of_file else result["path"],
         text=result["text" if of_file else "snippet"],
-        how=READ if call.name == FILE_GET_TOOL else SEARCH,
+        how=READ if call.name in (GET_TOOL, FILE_GET_TOOL) else SEARCH,
         question=str(call.input.get("query", "")),
         found_by=tuple(way.get("by", ())),
         score=way.get("score", result.get("score")),
@@ -209,7 +217,7 @@ def _read(answer: FinishedAnswer) -> Iterator[tuple[str, str, str]]:
     )
     for call in answer.calls:
         found = _json_of(call) if call.name == GET_TOOL and not call.is_error else {}
-        if found and not found["path"].startswith("/c/"):
+        if found and not found["path"].startswith("/c/") and not is_of_others(found["path"]):
             yield READ, found["path"], found["text"]
 
 

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from memory.index.transcripts import message_label
+from memory.models import TranscriptChunk
 from memory.search.cache import PackedDocument
 from memory.search.ranking import Run
 from memory.text.dates import Period, day_in
@@ -56,6 +57,8 @@ class MessageOrigin:
     seq: int = 0
     # The person who wrote it in a shared conversation; "" otherwise.
     name: str = ""
+    # The path of the conversation: not that of the passage when it is of an attached file.
+    conversation: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class Passage:
         """Return the URL of its first line in its document, or of its message in the conversation."""
         if self.document_id is not None:
             return line_address(self.document_id, self.start_line)
-        if self.origin is None or not self.origin.message_id:
+        if self.origin is None or not self.origin.message_id or self.origin.role == TranscriptChunk.OF_FILE:
             return self.path
         return f"{self.path}#message-{self.origin.message_id}@{self.origin.seq}"
 
@@ -110,7 +113,7 @@ class Line(NamedTuple):
     role: str = ""
     at: dt.datetime | None = None
     message_id: int | None = None
-    # Who said it, in a conversation of several people.
+    # Who said it, in a conversation of several people; of a file that was attached to the message, the file's id.
     name: str = ""
     # The page of a file; 0: none.
     page: int = 0
@@ -132,8 +135,9 @@ def build_passage(
     `reader`; `sought` is the question, from which follows by what it was found.
     """
     text, last, seq = "", lines[0].end_line, 0
+    of_file = lines[0].role == TranscriptChunk.OF_FILE
     for line in lines:
-        if line.at is not None and reader is not None and line.seq != seq:
+        if line.at is not None and not of_file and reader is not None and line.seq != seq:
             text += ("\n\n" if text else "") + message_label(line.name or line.role, reader.local(line.at))
             seq, last = line.seq, 0
         # The pieces of a long line are joined without a line break.
@@ -141,7 +145,15 @@ def build_passage(
         last = line.end_line
     best = lines[run.best - run.first]
     origin = (
-        MessageOrigin(best.heading, reader.local(best.at), best.role, best.message_id or 0, best.seq, best.name)
+        MessageOrigin(
+            best.heading,
+            reader.local(best.at),
+            best.role,
+            best.message_id or 0,
+            best.seq,
+            "" if of_file else best.name,
+            document.path,
+        )
         if best.at is not None and reader is not None
         else None
     )
@@ -149,7 +161,7 @@ def build_passage(
     cosine = 0.0 if math.isnan(cosine) else cosine
     return Passage(
         document_id=None if document.is_transcript else document.id,
-        path=document.path,
+        path=f"/files/{best.name}" if of_file else document.path,
         start_line=lines[0].start_line,
         end_line=last,
         score=round(score, 4),

@@ -88,9 +88,10 @@ SELECT chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk
 """
 SAID_LINES = """
 UNION ALL
-SELECT -chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, session.title, chunk.text,
+SELECT -chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, coalesce(file.name, session.title), chunk.text,
        chunk.seq, chunk.role, chunk.at, message.id,
-       CASE WHEN session.shared_at IS NOT NULL AND chunk.role = 'user'
+       CASE WHEN chunk.role = 'file' THEN chunk.file_id::text
+            WHEN session.shared_at IS NOT NULL AND chunk.role = 'user'
             THEN coalesce(nullif(btrim(person.first_name || ' ' || person.last_name), ''), person.email) ELSE '' END, 0
   FROM memory_transcriptchunk chunk
   JOIN unnest(%(said_ids)s::bigint[], %(said_ordinals)s::int[], %(said_keys)s::bigint[])
@@ -99,6 +100,7 @@ SELECT -chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, session
   JOIN memory_transcriptindex index ON index.id = chunk.index_id
   JOIN chat_chatsession session ON session.id = index.session_id
   LEFT JOIN chat_message message ON message.session_id = session.id AND message.seq = chunk.seq
+  LEFT JOIN chat_attachment file ON file.id = chunk.file_id
   LEFT JOIN oneclaw_user person ON person.id = coalesce(message.author_id, session.owner_id)
  WHERE index.space_id = ANY(%(spaces)s::bigint[]) AND session.deleted_at IS NULL
    AND CASE WHEN session.shared_at IS NULL

@@ -4,16 +4,22 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from chat.extensions import ContextItem, SentPassage
+from chat.extensions import MARKS_KEY, ContextItem, SentPassage
 from memory.policy.addresses import located
 from memory.prompt.items import shown
 from oneclaw.reasons import Reason
 
-# In the descriptions of the tools.
+# With results that have marks, and not where the model cites by itself.
 CITE_RESULTS = (
-    "When a result has a `mark`, end each statement of your answer that rests on it with that mark in square brackets, "
-    "such as [m14-2], and name no other source for it."
+    "End each statement of your answer that rests on a result with its mark in square brackets, such as [{mark}], and "
+    "name no other source for it."
 )
+
+
+def with_marks_explained(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of a result with how its marks are used, if it has any."""
+    mark = next((found["mark"] for found in _marked(content)), "")
+    return {**content, MARKS_KEY: CITE_RESULTS.format(mark=mark)} if mark else content
 
 
 def found_in_memory(result: Mapping[str, Any]) -> list[SentPassage]:
@@ -30,6 +36,11 @@ def found_in_files(result: Mapping[str, Any]) -> list[SentPassage]:
         SentPassage(found["mark"], _label_of_file(found), _title_of_file(found), found["text"])
         for found in _marked(result)
     ]
+
+
+def found_by_reading(result: Mapping[str, Any]) -> list[SentPassage]:
+    """Return the passage of a result of memory_get that has a mark: of a file of a library."""
+    return found_in_files(result) if "document" in result else []
 
 
 def sent_with_message(items: Sequence[ContextItem]) -> list[SentPassage]:

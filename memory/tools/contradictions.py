@@ -1,9 +1,9 @@
-"""Find lines of the curated memory that a new line contradicts, so that the person can decide between them."""
+"""Find lines of the curated memory that a new line contradicts or repeats, so that the person decides between them."""
 
 import datetime as dt
 import re
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 from django.template.loader import get_template
@@ -21,20 +21,29 @@ COMPARED_LINE_MAX_CHARS = 400
 ANSWER_MAX_TOKENS = 200
 
 
+# How a known line is related to the new one, in the answer of the model; others ask the person nothing.
+CONTRADICTS, SAME = "contradicts", "same"
+_RELATION = r"(\d+)(?:\s*[:=–-]?\s*(contradicts|same|narrower|unrelated))?"
+ANSWER = re.compile(rf"(?:{_RELATION}[\s,.;]*)+", re.IGNORECASE)
+RELATION = re.compile(_RELATION, re.IGNORECASE)
+
+
 @dataclass(frozen=True)
 class Contradicted:
-    """A line of memory that a new one contradicts; `line` and `last_line` count from 1."""
+    """A line of memory that a new one contradicts, or repeats in other words if the `relation` is SAME; `line` and
+    `last_line` count from 1."""
 
     path: str
     line: int
     last_line: int
     text: str
+    relation: str = CONTRADICTS
 
 
 def find(
     space: Space, path: str, content: str, today: dt.date, payer: Payer, newer: Set[str] = frozenset()
 ) -> list[Contradicted]:
-    """Return the lines of the document at `path` that `content`, which is already saved there, contradicts.
+    """Return the lines of the document at `path` that `content`, which is already saved there, contradicts or repeats.
 
     The lines `newer`, which were saved after it, do not count: they are compared with it. Return none when the setting
     CONTRADICTIONS is off. Raise ModelRequestError when the model fails.
@@ -54,13 +63,18 @@ def find(
     ][:COMPARED_MAX_LINES]
     if not lines:
         return []
-    numbers = _asked(content, lines, payer)
-    return [line for number, line in enumerate(lines, 1) if number in numbers]
+    relations = _asked(content, lines, payer)
+    return [
+        replace(line, relation=relations[number])
+        for number, line in enumerate(lines, 1)
+        if relations.get(number) in (CONTRADICTS, SAME)
+    ]
 
 
-def _asked(content: str, lines: list[Contradicted], payer: Payer) -> set[int]:
+def _asked(content: str, lines: list[Contradicted], payer: Payer) -> dict[int, str]:
     numbered = "\n".join(f"{number}. {' '.join(line.text.split())}" for number, line in enumerate(lines, 1))
-    asked = f"{quoted('new_line', content[:1000])}\n\n{quoted('known_lines', numbered)}\n\nAnswer with numbers or NONE."
+    lines_to_compare = f"{quoted('new_line', content[:1000])}\n\n{quoted('known_lines', numbered)}"
+    asked = f"{lines_to_compare}\n\nAnswer with numbers and words, or NONE."
     request = llm.Request(
         model=settings.FAST_MODEL,
         system=[{"type": "text", "text": get_template("contradiction.txt", using="prompts").render({}).strip()}],
@@ -69,5 +83,6 @@ def _asked(content: str, lines: list[Contradicted], payer: Payer) -> set[int]:
         thinks=False,
     )
     answer = llm.complete_sync(request, payer).strip()
-    # Anything but numbers counts as NONE.
-    return {int(number) for number in re.findall(r"\d+", answer)} if re.fullmatch(r"[\d\s,.;]+", answer) else set()
+    # Anything else counts as NONE, and a number without a word as a contradiction.
+    found = RELATION.findall(answer) if ANSWER.fullmatch(answer) else []
+    return {int(number): word.lower() or CONTRADICTS for number, word in found}

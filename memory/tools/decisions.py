@@ -19,19 +19,21 @@ from memory.documents.write import Author, DocumentError, Replace, Source
 from memory.models import Decision, MemoryDocument, MemoryRevision, content_hash
 from memory.policy.secrets import masked, may_be_kept, secrets_in
 from memory.text.list_marks import without_list_marks
-from memory.tools.contradictions import Contradicted
+from memory.tools.contradictions import SAME, Contradicted
 from oneclaw.models import User
 from oneclaw.reasons import Reason
 
 Choice = Decision.Choice
 CHOICES = {
     Decision.Kind.CONTRADICTION: (Choice.BOTH, Choice.NEW, Choice.OLD),
+    Decision.Kind.SAME: (Choice.MERGE, Choice.BOTH),
     Decision.Kind.SECRET: (Choice.MASKED, Choice.AS_SAID, Choice.REMOVE),
 }
 # Why the document changed, for its history.
 REASONS = {
     Choice.NEW: Reason("change.kept_new"),
     Choice.OLD: Reason("change.kept_old"),
+    Choice.MERGE: Reason("change.merged"),
     Choice.AS_SAID: Reason("change.saved_as_said"),
     Choice.REMOVE: Reason("change.line_removed"),
 }
@@ -40,6 +42,7 @@ ALREADY_DECIDED = {
     Choice.BOTH: _("You already decided: keep both. Nothing was changed."),
     Choice.NEW: _("You already decided: keep the new line. Nothing was changed."),
     Choice.OLD: _("You already decided: keep the old line. Nothing was changed."),
+    Choice.MERGE: _("You already decided: merge the lines. Nothing was changed."),
     Choice.MASKED: _("You already decided: keep it masked. Nothing was changed."),
     Choice.AS_SAID: _("You already decided: save it with the secret. Nothing was changed."),
     Choice.REMOVE: _("You already decided: remove the line. Nothing was changed."),
@@ -80,7 +83,7 @@ def ask_about_secret(revision: MemoryRevision) -> None:
 
 
 def ask_about_contradiction(revision: MemoryRevision, contradicted: Contradicted) -> None:
-    """Ask the person whether the line of `revision` or the `contradicted` one is right.
+    """Ask the person whether the line of `revision` or the `contradicted` one is right, or one of both is enough.
 
     Do nothing when the older lines have moved since the search, because of a concurrent change.
     """
@@ -91,7 +94,7 @@ def ask_about_contradiction(revision: MemoryRevision, contradicted: Contradicted
         _create(
             Decision(
                 revision=revision,
-                kind=Decision.Kind.CONTRADICTION,
+                kind=Decision.Kind.SAME if contradicted.relation == SAME else Decision.Kind.CONTRADICTION,
                 line=contradicted.line - 1,
                 lines=len(older),
                 lines_hash=content_hash(text),
@@ -103,22 +106,22 @@ def questions(decisions: Iterable[Decision]) -> list[PendingDecision]:
     """Return those of `decisions` that are open and whose lines are unchanged in the document, one for all
     contradictions of a line."""
     asked: list[PendingDecision] = []
-    first: dict[int, PendingDecision] = {}
+    first: dict[tuple[int, str], PendingDecision] = {}
     for decision in decisions:
         if not decision.is_open:
             continue
         new, content = text_of(decision.revision), decision.revision.document.content
         at = line_of_older(decision, content)
-        if not has_lines(new, content) or (at is None and decision.kind == Decision.Kind.CONTRADICTION):
+        if not has_lines(new, content) or (at is None and decision.kind != Decision.Kind.SECRET):
             continue
         old = "" if at is None else "\n".join(content.split("\n")[at : at + decision.lines])
         pending = PendingDecision(decision, old, new, choices_of(decision))
-        is_contradiction = decision.kind == Decision.Kind.CONTRADICTION
-        if is_contradiction and decision.revision_id in first:
-            first[decision.revision_id].others.append(pending)
+        of_line = (decision.revision_id, decision.kind)
+        if of_line in first:
+            first[of_line].others.append(pending)
             continue
-        if is_contradiction:
-            first[decision.revision_id] = pending
+        if decision.kind != Decision.Kind.SECRET:
+            first[of_line] = pending
         asked.append(pending)
     return asked
 
@@ -227,7 +230,7 @@ def _carry_out(decision: Decision, choice: Choice, author: Author) -> MemoryRevi
         return undo.undo(revision, author)
     document = MemoryDocument.objects.select_for_update().get(pk=revision.document_id)
     content = document.content
-    if choice == Choice.NEW:
+    if choice in (Choice.NEW, Choice.MERGE):
         at = line_of_older(decision, content)
         if at is None:
             words = _(

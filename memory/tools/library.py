@@ -1,5 +1,6 @@
 """Define the tools documents_search and documents_get, by which the model reads files of libraries."""
 
+import re
 from typing import Any
 
 from django.conf import settings
@@ -12,12 +13,14 @@ from memory.library.search import FilePassage, page_address, search_files
 from memory.models import LibraryFile
 from memory.policy.access import libraries_of, may_search_libraries
 from memory.tools import citing
-from memory.tools.citing import CITE_RESULTS
-from memory.tools.reading import ReadText, best_line
+from memory.tools.citing import with_marks_explained
+from memory.tools.reading import ReadText, best_line, read_max_chars
 from oneclaw.reasons import Reason
 
-# The result of one call of documents_get.
-READING_MAX_LINES, READING_MAX_CHARS = 400, 16_000
+# The lines that one call of documents_get reads when it does not say how many, and at most.
+READING_MAX_LINES = 400
+# What memory_get reads a file of a library by.
+ADDRESS = re.compile(r"/d/(\d{1,18})")
 # The text of all results of one search.
 FOUND_MAX_CHARS = 16_000
 # What people put into files is data, for whoever reads it.
@@ -35,7 +38,7 @@ def documents_search(call: ToolCall) -> ToolResult:
     found = [call.with_mark("d", number, result) for number, result in enumerate(results, 1)]
     lines = [card_line(query, passage) for passage in shown]
     summary = Reason("memory.found", {"number": len(found)}) if found else Reason("memory.found_nothing")
-    content = {"results": found} | ({"note": NOTICE} if found else {})
+    content = with_marks_explained({"results": found} | ({"note": NOTICE} if found else {}))
     return ToolResult(content, summary, lines, addresses=[passage.address for passage in shown])
 
 
@@ -51,7 +54,8 @@ def results_of(passages: list[FilePassage]) -> tuple[list[dict[str, Any]], list[
             continue
         version = passage.file.index.version
         result = result_of(passage)
-        if version.characters <= min(settings.LIBRARY_WHOLE, left):
+        # The model is sent no result that is longer than what one call of a reading tool shows.
+        if version.characters <= min(settings.LIBRARY_WHOLE, left, read_max_chars()):
             whole.add(passage.file.pk)
             result |= {"whole": True, "text": texts.whole_text(version), "start_line": 1, "end_line": version.lines}
             result |= {"pages": version.pages} if version.pages else {}
@@ -68,6 +72,7 @@ def result_of(passage: FilePassage) -> dict[str, Any]:
     """Return `passage` as the model and the API are sent it."""
     return {
         "document": passage.file.pk,
+        "path": address_of(passage.file),
         "file": passage.file.name,
         **({"page": passage.page} if passage.page else {}),
         "start_line": passage.start_line,
@@ -87,26 +92,36 @@ def card_line(query: str, passage: FilePassage) -> Reason:
 
 def documents_get(call: ToolCall) -> ToolResult:
     """Return a page, lines, or all of one file. Raise ToolError when there is none that the session may read."""
-    spaces = libraries_of(call.session)
-    file = LibraryFile.objects.visible_to(call.user).filter(space__in=spaces, pk=call.input["document"]).first()
+    return read_file(
+        call,
+        call.input["document"],
+        from_line=call.input.get("from_line", 1),
+        lines=call.input.get("lines", READING_MAX_LINES),
+        page=call.input.get("page"),
+    )
+
+
+def read_file(call: ToolCall, id: int, *, from_line: int, lines: int, page: int | None = None) -> ToolResult:
+    """Return lines of the file `id`, or of its `page`, as much as one call shows. Raise ToolError when the session may
+    not read it."""
+    spaces = libraries_of(call.session) if GET.name not in call.session.agent.tools_off else []
+    file = LibraryFile.objects.visible_to(call.user).filter(space__in=spaces, pk=id).first()
     if file is None:
         raise ToolError("not_found", "There is no such document.", Reason("library.no_file"))
     version = texts.searched_version(file)
     if version is None:
         reason = Reason("library.not_read", {"name": file.name})
         raise ToolError("not_read", f"“{file.name}” is not read yet. Try again in a minute.", reason)
-    page = call.input.get("page")
     if page is not None and version.pages:
         read = texts.page_text(version, page)
         if read is None:
             reason = Reason("library.no_page", {"name": file.name, "page": page})
             raise ToolError("not_found", f"“{file.name}” has {version.pages} pages, no page {page}.", reason)
     else:
-        most = call.input.get("lines", READING_MAX_LINES)
-        read = texts.lines_from(version, call.input.get("from_line", 1), most)
-    sent = ReadText.of(read.lines, READING_MAX_CHARS)
+        read = texts.lines_from(version, from_line, lines)
+    sent = ReadText.of(read.lines, read_max_chars())
     last = read.first_line + max(0, sent.lines - 1)
-    result = call.with_mark("d", 1, {"document": file.pk, "file": file.name, "note": NOTICE})
+    result = call.with_mark("d", 1, {"document": file.pk, "path": address_of(file), "file": file.name, "note": NOTICE})
     result |= {"page": read.page, "pages": version.pages} if read.page else {}
     result |= {"start_line": read.first_line, "end_line": last, "total_lines": version.lines} | sent.fields
     if read.page:
@@ -114,15 +129,20 @@ def documents_get(call: ToolCall) -> ToolResult:
     else:
         summary = Reason("library.read", {"name": file.name, "first": read.first_line, "last": last})
     shown = texts.page_of_line(version, read.first_line) if version.pages else 0
-    return ToolResult(result, summary, [file.name], addresses=[page_address(file.pk, shown, read.first_line, last)])
+    addresses = [page_address(file.pk, shown, read.first_line, last)]
+    return ToolResult(with_marks_explained(result), summary, [file.name], addresses=addresses)
+
+
+def address_of(file: LibraryFile) -> str:
+    """Return by what memory_get reads `file`."""
+    return f"/d/{file.pk}"
 
 
 SEARCH = Tool(
     "documents_search",
     "Search the files that the person or the team put into the library (PDF, Word, slides, sheets, web pages, texts), "
     "by words and by meaning. Use it for questions whose answer may be in such a file. Each result names its file, "
-    "page and lines: say in the answer where it is from. A small file is returned whole. Without results, the files do "
-    "not have the answer: say so. " + CITE_RESULTS,
+    "page and lines. A small file is returned whole. Without results, the files do not have the answer: say so.",
     {
         "type": "object",
         "properties": {
@@ -134,7 +154,6 @@ SEARCH = Tool(
     documents_search,
     offered=may_search_libraries,
     about_memory=True,
-    whole=True,
     passages=citing.found_in_files,
     label=_("Search documents"),
     headings={
@@ -161,7 +180,7 @@ GET = Tool(
     documents_get,
     offered=may_search_libraries,
     about_memory=True,
-    whole=True,
+    is_spare=True,
     passages=citing.found_in_files,
     label=_("Read documents"),
     headings={"running": _("Reading a document …"), "done": _("Read a document"), "failed": _("Could not read it")},

@@ -9,14 +9,16 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
-from memory.documents.write import Author, Source
+from memory.documents import write
+from memory.documents.write import Author, Replace, Source
 from memory.models import MemoryDocument, MemoryRevision, Proposal
 from memory.policy import tombstones
 from memory.policy.access import may_write
-from memory.policy.paths import CURATED
+from memory.policy.paths import AGENTS, CURATED
 from memory.policy.same_words import occurs_in
 from memory.policy.secrets import masked
 from memory.policy.tombstones import LineForgottenError
+from memory.prompt.context import FILE_MAX_CHARS
 from memory.tools.curated import append_operation, save_entry
 from memory.trust import proposals
 from oneclaw.models import Space, SpaceMember, SpaceRole, User, clock
@@ -26,6 +28,8 @@ from oneclaw.text import UserFacingError, replace_unstorable
 # Unicode code points of one proposal, and how many of one person may wait in a space.
 TEXT_MAX_CHARS = 5_000
 WAITING_MAX_COUNT = 200
+# Unicode code points of proposed instructions.
+INSTRUCTIONS_MAX_CHARS = FILE_MAX_CHARS
 
 
 class ProposalError(UserFacingError):
@@ -48,6 +52,12 @@ class TooManyProposalsError(ProposalError):
     """WAITING_MAX_COUNT proposals of the person wait in the space."""
 
     wording = _("%(most)s of your proposals wait in this space. Wait until some are answered.")
+
+
+class InstructionsChangedError(ProposalError):
+    """The instructions of the space were changed since these were proposed."""
+
+    wording = _("The instructions of “%(space)s” were changed since. Decline this, and propose yours again.")
 
 
 class BadProposalError(ProposalError):
@@ -87,6 +97,22 @@ def propose(
     return row
 
 
+@transaction.atomic
+def propose_instructions(space: Space, text: str, author: User) -> Proposal:
+    """Return the waiting proposal that `text` replaces the instructions of the shared `space`. Secrets are masked.
+    Idempotent while it waits.
+
+    Raise ProposalError when it is not possible, and LineForgottenError for a line that was forgotten in the space.
+    """
+    text, _secrets = masked(replace_unstorable(text).strip())
+    if not text or len(text) > INSTRUCTIONS_MAX_CHARS:
+        raise BadProposalError(most=INSTRUCTIONS_MAX_CHARS)
+    refuse_forgotten(space, text)
+    if Proposal.objects.waiting().filter(space=space, author=author).count() >= WAITING_MAX_COUNT:
+        raise TooManyProposalsError(most=WAITING_MAX_COUNT)
+    return proposals.wait(space, text, author, Proposal.Kind.INSTRUCTIONS)
+
+
 def writes_directly(user: User, space: Space) -> bool:
     """Return whether a line of `user` needs no second person in `space`: an owner or editor where the space
     does not ask for one, or where no other person could approve it."""
@@ -112,8 +138,9 @@ def accept(proposal: Proposal, user: User, text: str | None = None) -> Proposal:
     if not Proposal.objects.to_decide_by(user).filter(pk=row.pk).exists():
         raise NotYoursToDecideError
     wanted, _secrets = masked((row.text if text is None else text).strip())
-    if not wanted or len(wanted) > TEXT_MAX_CHARS:
-        raise BadProposalError(most=TEXT_MAX_CHARS)
+    most = INSTRUCTIONS_MAX_CHARS if row.kind == Proposal.Kind.INSTRUCTIONS else TEXT_MAX_CHARS
+    if not wanted or len(wanted) > most:
+        raise BadProposalError(most=most)
     refuse_forgotten(row.space, wanted)
     return _accepted(row, user, wanted, approved_by=None if user == row.author else user)
 
@@ -134,8 +161,20 @@ def _accepted(row: Proposal, user: User, text: str, approved_by: User | None) ->
         operation_key=f"proposal:{row.pk}",
         approved_by=approved_by,
     )
-    row.outcome = save_entry(row.space, append_operation(user, text), author, ask=False)
+    if row.kind == Proposal.Kind.INSTRUCTIONS:
+        row.outcome = _instructions_replaced(row, text, author)
+    else:
+        row.outcome = save_entry(row.space, append_operation(user, text), author, ask=False)
     row.state, row.accepted_text = Proposal.State.ACCEPTED, text
     row.decided_by, row.decided_at = user, clock.read_database_time()
     row.save(update_fields=["state", "accepted_text", "decided_by", "decided_at", "outcome"])
     return row
+
+
+def _instructions_replaced(row: Proposal, text: str, author: Author) -> MemoryRevision | None:
+    """Replace the instructions of the space by `text`. Raise InstructionsChangedError when they were changed since it
+    was proposed."""
+    document = MemoryDocument.objects.select_for_update().filter(space=row.space, path=AGENTS).first()
+    if document is not None and document.updated_at > row.created_at:
+        raise InstructionsChangedError(space=row.space.name)
+    return write.apply(row.space, AGENTS, Replace(f"{text}\n", document.version if document else 0), author)

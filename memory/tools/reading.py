@@ -1,5 +1,6 @@
-"""Define the tools memory_search and memory_get, by which the model reads memory."""
+"""Define the tool memory_search, by which the model searches memory, and the text that a reading tool shows."""
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,13 +9,13 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
+from chat.context.results import READ_MAX_CHARS, WHOLE_MAX_CHARS
 from chat.extensions import Tool, ToolCall, ToolError, ToolResult
 from chat.models import ChatSession
 from chat.turns.tools import parameter_missing
-from memory.index import transcripts
-from memory.models import MemoryDocument
+from memory.models import MemoryDocument, TranscriptChunk
 from memory.notes.coverage import DAILY_LOG_PATH
-from memory.policy.access import find_document, is_shared, may_ask, may_search, sources_of, spaces_of
+from memory.policy.access import is_shared, may_ask, may_search, sources_of, spaces_of
 from memory.policy.addresses import address_in
 from memory.policy.paths import CURATED
 from memory.prompt.items import name_in_prompt
@@ -22,14 +23,13 @@ from memory.search.manager import HybridSearchManager
 from memory.search.passage import MessageOrigin, Passage
 from memory.text.terms import terms_of
 from memory.tools import citing
-from memory.tools.citing import CITE_RESULTS
+from memory.tools.citing import with_marks_explained
 from memory.tools.saved import first_line
 from oneclaw.models import Space
 from oneclaw.reasons import Reason
 
-# The result of one call of memory_get.
-READING_MAX_LINES = 500
-READING_MAX_CHARS = 20_000
+# A line that is longer is cut.
+LINE_MAX_CHARS = 20_000
 # The line above a message of a conversation (memory/index/transcripts.py), and the mark of a list item.
 LABEL = re.compile(r"\(\d{4}-\d\d-\d\d \d\d:\d\d\):$")
 MARK = re.compile(r"^\s*(?:[-*+•>]\s+|\d{1,3}[.)]\s+)+")
@@ -59,7 +59,8 @@ def memory_search(call: ToolCall) -> ToolResult:
     ways = [{"by": list(passage.found_by), "score": round(passage.score, 3)} for passage in passages]
     summary = Reason("memory.found", {"number": len(found)}) if found else Reason("memory.found_nothing")
     addresses = [passage.address for passage in passages]
-    return ToolResult({"results": found}, summary, lines, addresses=addresses, kept={"found": ways})
+    content = with_marks_explained({"results": found})
+    return ToolResult(content, summary, lines, addresses=addresses, kept={"found": ways})
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,9 @@ def in_shared_spaces(
     by_path = {f"/c/{pk}": space for pk, space in said.filter(pk__in=sessions_of(passages)).values_list("pk", "space")}
     found = {}
     for each in passages:
-        space = shared.get((by_document.get(each.document_id) if each.document_id else by_path.get(each.path)) or 0)
+        space = shared.get(
+            (by_document.get(each.document_id) if each.document_id else by_path.get(conversation_of(each))) or 0
+        )
         if space is not None:
             # In a shared conversation there is no other memory to tell it from.
             path = address_in(space, each.path) if each.document_id and not is_alone else each.path
@@ -94,7 +97,12 @@ def in_shared_spaces(
 
 def sessions_of(passages: Sequence[Passage]) -> list[str]:
     """Return the ids of the conversations that `passages` are of."""
-    return [each.path.removeprefix("/c/") for each in passages if each.document_id is None]
+    return [conversation_of(each).removeprefix("/c/") for each in passages if each.document_id is None]
+
+
+def conversation_of(passage: Passage) -> str:
+    """Return the path of the conversation that `passage`, which is of no document, is of."""
+    return passage.origin.conversation if passage.origin and passage.origin.conversation else passage.path
 
 
 def require_member(call: ToolCall) -> None:
@@ -118,11 +126,14 @@ def result_of(passage: Passage, shared: SharedSource | None) -> dict[str, Any]:
 
 
 def conversation_labels(origin: MessageOrigin | None) -> dict[str, str]:
-    """Return the fields of a search result about the conversation that it comes from; {} for a document."""
+    """Return the fields of a search result about the conversation, or the file there, that it comes from; {} for a
+    document."""
     if origin is None:
         return {}
     by = {"by": origin.name} if origin.name else {}
     day = origin.at.date().isoformat()
+    if origin.role == TranscriptChunk.OF_FILE:
+        return {"source": "file", "title": origin.title, "date": day}
     return {"source": "conversation", "title": origin.title, "date": day, "role": origin.role, **by}
 
 
@@ -153,29 +164,10 @@ def best_line(snippet: str, query: str) -> str:
     return first_line(MARK.sub("", best))
 
 
-def memory_get(call: ToolCall) -> ToolResult:
-    """Return lines of one memory file. Raise ToolError when there is none that the session may read."""
-    require_member(call)
-    path, start, count = call.input["path"], call.input.get("from_line", 1), call.input.get("lines", READING_MAX_LINES)
-    content = transcripts.read(call.session, path)
-    if content is None:
-        document = find_document(call.session, path)
-        if document is None:
-            raise ToolError("not_found", f"There is no memory file “{path}”.", Reason("memory.missing", {"path": path}))
-        content = document.content
-    lines = content.removesuffix("\n").split("\n")
-    read = ReadText.of(lines[start - 1 : start - 1 + count], READING_MAX_CHARS)
-    if read.lines:
-        summary = Reason("memory.read", {"path": path, "first": start, "last": start + read.lines - 1})
-    else:
-        summary = Reason("memory.length", {"path": path, "count": len(lines)})
-    read_part = {"path": path, "from_line": start, "lines": read.lines, "total_lines": len(lines)}
-    return ToolResult(read_part | read.fields, summary)
-
-
 @dataclass(frozen=True)
 class ReadText:
-    """Lines of a file as one result of a tool has them: their text, how many they are, and whether the text was cut."""
+    """Lines of a file as one result of a tool has them: their text, how many they are, and whether the last one was
+    cut."""
 
     text: str
     lines: int
@@ -183,10 +175,16 @@ class ReadText:
 
     @classmethod
     def of(cls, lines: Sequence[str], max_chars: int) -> "ReadText":
-        """Return the text of `lines`, cut after `max_chars`."""
-        whole = "\n".join(lines)
-        text = whole[:max_chars]
-        return cls(text, text.count("\n") + 1 if lines else 0, len(text) < len(whole))
+        """Return the text of the first of `lines` that fit into `max_chars` of JSON, whole ones. There is always one,
+        of at most LINE_MAX_CHARS."""
+        left, kept = max_chars, 0
+        for line in lines:
+            left -= len(json.dumps(line, ensure_ascii=False))
+            if left < 0 and kept:
+                break
+            kept += 1
+        text = "\n".join(lines[:kept])
+        return cls(text[:LINE_MAX_CHARS], kept, kept == 1 and len(text) > LINE_MAX_CHARS)
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -194,31 +192,21 @@ class ReadText:
         return {**({"cut": True} if self.is_cut else {}), "text": self.text}
 
 
-def lookup_hint(session: ChatSession) -> str:
-    """Return how the model finds messages of `session` that a summary has replaced; "" when it may not."""
-    tools = {SEARCH.name, GET.name} - set(session.agent.tools_off)
-    sources = sources_of(session)
-    # In a private one, its own messages are its owner's; in a shared one, its space's.
-    finds_own = sources.shared_transcripts if is_shared(session) else sources.transcripts_of is not None
-    if len(tools) < 2 or not finds_own or not transcripts.is_kept(session):
-        return ""
-    return (
-        f"What was said in them is found word for word by {SEARCH.name} (the results with the path "
-        f"{session.get_absolute_url()}), and {GET.name} reads around a result."
-    )
+def read_max_chars() -> int:
+    """Return the characters of JSON that one call of a reading tool shows of a text."""
+    return READ_MAX_CHARS if settings.COMPACT_RESULTS else WHOLE_MAX_CHARS
 
 
 SEARCH = Tool(
     "memory_search",
-    "Search everything remembered about the person: saved facts, notes of past conversations, and the conversations "
-    "themselves (results with the source “conversation”: what was said then, not what holds now). Use it before "
-    "you answer questions about earlier conversations, people, dates, decisions, preferences or plans. " + CITE_RESULTS,
+    "Search everything remembered about the person: saved facts, notes of past conversations, and these conversations "
+    "with their files (what was said then, not what holds now).",
     {
         "type": "object",
         "properties": {
-            "query": {"type": "string", "description": "What to look for, in natural words and with names."},
-            "max_results": {"type": "integer", "minimum": 1, "maximum": 60, "description": "At most so many results."},
-            "min_score": {"type": "number", "minimum": 0, "maximum": 1, "description": "The least score of a result."},
+            "query": {"type": "string", "description": "In natural words and with names."},
+            "max_results": {"type": "integer", "minimum": 1, "maximum": 60},
+            "min_score": {"type": "number", "minimum": 0, "maximum": 1},
         },
         "required": ["query"],
     },
@@ -227,40 +215,8 @@ SEARCH = Tool(
     only_reads=True,
     for_spaces=True,
     about_memory=True,
-    whole=True,
     passages=citing.found_in_memory,
     label=_("Search memory"),
     headings={"running": _("Searching memory …"), "done": _("Searched memory"), "failed": _("Could not search memory")},
     field_labels={"query": _("Question"), "max_results": _("At most"), "min_score": _("Least score")},
-)
-
-GET = Tool(
-    "memory_get",
-    "Read lines of one memory file, for example around a result of memory_search: MEMORY.md holds the saved facts, "
-    "memory/YYYY-MM-DD.md the notes of a day, /c/… a conversation.",
-    {
-        "type": "object",
-        "properties": {
-            "path": {"type": "string", "description": "The file, as memory_search names it."},
-            "from_line": {"type": "integer", "minimum": 1, "description": "The first line, from 1. Default 1."},
-            "lines": {"type": "integer", "minimum": 1, "maximum": READING_MAX_LINES, "description": "How many lines."},
-        },
-        "required": ["path"],
-    },
-    memory_get,
-    offered=may_search,
-    only_reads=True,
-    for_spaces=True,
-    about_memory=True,
-    whole=True,
-    label=_("Read memory files"),
-    headings={"running": _("Reading memory …"), "done": _("Read memory"), "failed": _("Could not read memory")},
-    field_labels={
-        "path": _("File"),
-        "from_line": _("From line"),
-        "lines": _("Lines"),
-        "total_lines": _("Lines in the file"),
-        "text": _("Text"),
-        "cut": _("Shortened"),
-    },
 )

@@ -87,7 +87,8 @@ def save_memory(call: ToolCall) -> ToolResult:
             raise ToolError("save_failed", f"Failed to save memory: {error}", refusal_of(error)) from error
     except (DatabaseFailure, OSError) as error:
         if is_lock_timeout(error):
-            raise  # The caller reports a lock timeout to the model.
+            message = "Failed to save memory: something else is being written there. Call it again."
+            raise ToolError("save_failed", message, Reason("call.busy")) from error
         logger.exception("A memory could not be saved.")
         message = "Failed to save memory: the database did not take it."
         raise ToolError("save_failed", message, Reason("memory.not_stored")) from error
@@ -199,17 +200,10 @@ def may_save(session: ChatSession) -> bool:
 
 SAVE = Tool(
     "save_memory",
-    "Save one durable fact about the person, their preferences, decisions or projects to their long-term memory "
-    "(MEMORY.md). Use it whenever they ask you to remember something, and when they tell you something that will "
-    "still matter in later conversations. Write one self-contained sentence in their language, with names and full "
-    "dates. Never save passwords, keys or other secrets.",
-    {
-        "type": "object",
-        "properties": {
-            "content": {"type": "string", "description": "What to remember: 1 to 5,000 characters, Markdown allowed."}
-        },
-        "required": ["content"],
-    },
+    "Save important information to long-term memory (MEMORY.md). Use this when the user asks you to remember "
+    "something, or when you identify critical information that should persist across conversations. Write one "
+    "self-contained sentence in their language, with names and full dates, and without secrets.",
+    {"type": "object", "properties": {"content": {"type": "string"}}, "required": ["content"]},
     save_memory,
     offered=may_save,
     for_spaces=True,

@@ -27,11 +27,14 @@ def marks_of(user: User, document: MemoryDocument) -> Marks:
         if question.decision.kind == Decision.Kind.SECRET:
             found[_line_of(question.new, content)].append((_("A secret was removed from it. Keep it so?"), url))
             continue
+        is_same = question.decision.kind == Decision.Kind.SAME
+        newer = _("A newer line says the same") if is_same else _("A newer line contradicts it")
+        older = _("It says the same as an older line") if is_same else _("It contradicts an older line")
         for pending in (question, *question.others):
             at = decisions.line_of_older(pending.decision, content)
             if at is not None:
-                found[at + 1].append((_("A newer line contradicts it"), url))
-        found[_line_of(question.new, content)].append((_("It contradicts an older line"), url))
+                found[at + 1].append((newer, url))
+        found[_line_of(question.new, content)].append((older, url))
     return found
 
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from chat.context import per_message
+from chat.context import per_message, results
 from chat.extensions import ContextItem
 from chat.models import Attachment, ChatSession, MemoryChoice, Message
 from chat.turns.commands import parse_call
 from memory.documents.foreign import foreign_lines, is_of_one
 from memory.models import MemoryDocument, Suggestion
 from memory.policy.access import is_shared, own_space
-from memory.policy.addresses import located
+from memory.policy.addresses import is_of_others, located
 from memory.policy.imported import imported_through
 from memory.policy.paths import CURATED, CURATED_ALTERNATIVE
 from memory.prompt import items
@@ -134,7 +134,7 @@ class Talk:
 
     def _is_own(self, message: Message) -> bool:
         """Return whether the person has written `message`, or anybody when the words of every member count."""
-        if message.meta.get("by", "schedule") != "schedule":
+        if message.meta.get("by", "schedule") != "schedule" or message.PEER_KEY in message.meta:
             return False
         return self.person is None or (message.author_id or self.session.owner_id) == self.person.pk
 
@@ -187,7 +187,9 @@ class Talk:
             if name in READING_TOOLS:
                 for passage in passages_of(content):
                     read = str(passage.get("snippet") or passage.get("text") or "")
-                    yield from self._of_memory(str(passage.get("path", "")), read, str(passage.get("title") or ""))
+                    yield from self._of_memory(
+                        str(passage.get("path", "")), read, str(passage.get("title") or passage.get("file") or "")
+                    )
             elif name in LIBRARY_TOOLS:
                 for passage in passages_of(content):
                     yield SourceText(Kind.ATTACHMENT, str(passage.get("file", "")), str(passage.get("text", "")))
@@ -204,6 +206,11 @@ class Talk:
         if conversation := CONVERSATION.match(path):
             if path != self.session.get_absolute_url() and self._is_foreign_conversation(conversation[1]):
                 yield SourceText(Kind.FOUND, heading, text)
+            return
+        if is_of_others(path):
+            # The result of an earlier call counts where that call was made.
+            if not results.ADDRESS.fullmatch(path):
+                yield SourceText(Kind.ATTACHMENT, heading, text)
             return
         space_id, path = located(path)
         space = own_space(self.session)

@@ -17,8 +17,9 @@ LOGGING = {
         "text": {"()": "oneclaw.telemetry.logs.TextLines"},
         "json": {"()": "oneclaw.telemetry.logs.JsonLines"},
     },
+    "filters": {"no_probes": {"()": "oneclaw.telemetry.logs.NoProbes"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
     # Warnings of missing and forbidden pages are not logged: the browser shows them.
-    "loggers": {"django.request": {"level": "ERROR"}},
+    "loggers": {"django.request": {"level": "ERROR", "filters": ["no_probes"]}},
 }

@@ -94,6 +94,10 @@ class User(AbstractUser):
     # The fingerprint of the announcement that they have dismissed (`runtime_settings`).
     dismissed_announcement = models.CharField(max_length=16, blank=True, default="", db_default="", editable=False)
 
+    # Names of the tools that their conversations are offered although they are off unless they are chosen; None: they
+    # have not chosen yet.
+    tools_on = models.JSONField(null=True, blank=True, editable=False)
+
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
     objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]

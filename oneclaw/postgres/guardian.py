@@ -47,6 +47,8 @@ MAX_FAILURES, STABLE_SECONDS = 5, 30.0
 SYNC_METHOD = "syncfs" if sys.platform == "linux" else "fsync"
 LOG_MAX_BYTES = 1_000_000
 NO_USERS = b"\0"
+# Variables that PostgreSQL's programs get from their starter: tests preload a library that moves the clock.
+PASSED_VARIABLES = ("LD_PRELOAD", "CLOCK_SHIFT")
 
 CONFIGURATION = """\
 listen_addresses = ''
@@ -273,9 +275,10 @@ class Guardian:
         )
 
 
-def environment() -> Mapping[str, str]:
-    """Return the environment variables of PostgreSQL's programs."""
-    return {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
+def environment(starter: Mapping[str, str] = os.environ) -> Mapping[str, str]:
+    """Return the environment variables of PostgreSQL's programs, which `starter` starts."""
+    passed = {name: starter[name] for name in PASSED_VARIABLES if name in starter}
+    return {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC", **passed}
 
 
 def events(users: Path) -> Generator[int]:

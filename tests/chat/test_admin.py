@@ -1,5 +1,6 @@
 """Admins see that conversations exist, and nothing that was said in them."""
 
+import re
 import uuid
 
 import pytest
@@ -22,6 +23,14 @@ def test_no_page_shows_the_first_words_as_a_title(client, admin_person, session)
         response = client.get(path)
         assert response.status_code == 200
         assert "secret" not in response.content.decode()
+
+
+def test_no_page_leads_to_the_conversation_which_an_admin_cannot_open(client, admin_person, session):
+    client.force_login(admin_person)
+    page = client.get(f"{LIST}{session.pk}/change/").content.decode()
+    links = set(re.findall(r'href="(/admin/[^"?]*)', page))
+    assert links
+    assert {link for link in links if client.get(link, follow=True).status_code != 200} == set()
 
 
 @pytest.mark.parametrize("column", ["title__startswith", "head__system__contains"])

@@ -162,5 +162,5 @@ def test_without_the_app_memory_the_chat_runs(scripted):
     (request,) = scripted.messages
     # Those of the chat itself.
     names = {tool["name"] for tool in request.body["tools"]}
-    assert names == {"read_result", "schedule", "sessions_history", "sessions_list", "sessions_send", "sessions_spawn"}
+    assert names == {"read_result", "schedule"}
     assert "memory" not in json.dumps(request.body["system"]).lower()

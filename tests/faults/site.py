@@ -26,6 +26,7 @@ import pytest
 from tests.faults.commands import CommandFailedError, Commands
 from tests.scripted import Reply, ScriptedModel, answer
 from tests.stage import House, Talk, can_connect, lives, name_of, server_of, until
+from tests.sub_sessions import SESSION_TOOLS
 
 ADA = "ada@example.org"
 # What makes waiting short: leases and silences of seconds, and the sweeps do the rest.
@@ -169,6 +170,11 @@ class Site:
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         with self.house.database() as connection:
             return connection.execute(query, values).fetchall()
+
+    def turn_on_session_tools(self) -> None:
+        """Offer the tools for other conversations to everybody."""
+        query = "UPDATE oneclaw_user SET tools_on = %s::jsonb RETURNING id"
+        self.rows(query, json.dumps(SESSION_TOOLS))
 
     def until_saved(self, session: str, characters: int = 20) -> None:
         """Until a running answer of this length is in the database."""

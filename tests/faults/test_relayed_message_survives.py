@@ -12,6 +12,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.timeout(180)]
 
 
 def test_after_kill_9_a_message_that_waited_for_a_busy_conversation_is_delivered_once(site: Site):
+    site.turn_on_session_tools()
     busy, origin = site.ask("Are you there?", answer("Yes.")), str(uuid.uuid4())
     with site.talk(busy) as other:
         site.upstream.replies.append(answer(text(LONG, pace=0.05)))

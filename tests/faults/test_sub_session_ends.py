@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.timeout(180)]
 
 
 def test_after_kill_9_a_sub_session_has_failed_and_its_conversation_is_sent_so_once(site: Site):
+    site.turn_on_session_tools()
     # What only the first request costs is not waited for below.
     site.ask("Are you there?", answer("Yes."))
     session, task = str(uuid.uuid4()), f"Count {uuid.uuid4().hex}"

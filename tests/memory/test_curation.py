@@ -1,5 +1,7 @@
 """What an admin sees of the memory of others, and that its owner knows (ONECLAW_CURATION)."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -48,6 +50,17 @@ def test_a_version_in_the_admin_is_a_look_as_well(by_admin, document):
     by_admin.get(reverse("admin:memory_memoryrevision_change", args=[revision.pk]))
 
     assert looks() == [AuditKind.MEMORY_LOOKED_AT]
+
+
+def test_no_link_of_what_was_opened_leads_to_nothing(by_admin, document):
+    revision = document.revisions.get()
+    for page in (
+        reverse(CHANGE, args=[document.pk]),
+        reverse("admin:memory_memoryrevision_change", args=[revision.pk]),
+    ):
+        links = set(re.findall(r'href="(/admin/[^"?]*)', by_admin.get(page).content.decode()))
+        assert links
+        assert {link for link in links if by_admin.get(link).status_code != 200} == set()
 
 
 def test_ones_own_memory_is_opened_without_a_record(by_admin, admin_person):

@@ -67,4 +67,4 @@ async def test_a_temporary_conversation_and_the_switches(live, ada, scripted, as
         await page.get_by_role("button", name="Save").click()
         await expect(page.get_by_text("This applies from your next message.")).to_be_visible()
         await expect(page.get_by_label("Saved memory")).not_to_be_checked()
-    assert await in_database(switches.on_for, ada) == {"recent", "recall", "reviews"}
+    assert await in_database(switches.on_for, ada) == {"preloaded", "recent", "recall", "reviews"}

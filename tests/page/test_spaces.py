@@ -4,7 +4,8 @@ import pytest
 from playwright.async_api import expect
 
 from chat.models import ChatSession
-from oneclaw.models import Space
+from oneclaw.models import Space, SpaceInvitation
+from oneclaw.people import space_invitations
 from oneclaw.spaces import lifecycle, members
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, fits, open_page, violations_in_both_schemes
@@ -35,10 +36,17 @@ async def test_a_space_is_made_filled_and_talked_in(live, ada, stranger, scripte
         await expect(page.get_by_text("No conversations yet.")).to_be_visible()
         await page.get_by_role("link", name="Members").click()
         await page.get_by_label("Email").fill("nobody@example.org")
-        await page.get_by_role("button", name="Add").click()
-        await expect(page.get_by_role("alert")).to_contain_text("Ask an administrator to invite them first.")
+        await page.get_by_role("button", name="Invite").click()
+        await expect(page.get_by_text("nobody@example.org")).to_be_visible()
+        await page.get_by_role("button", name="Withdraw: nobody@example.org").click()
+        await expect(page.get_by_text("nobody@example.org")).to_have_count(0)
         await page.get_by_label("Email").fill(stranger.email)
-        await page.get_by_role("button", name="Add").click()
+        await page.get_by_role("button", name="Invite").click()
+        await expect(page.get_by_role("heading", name="Invited")).to_be_visible()
+        await looks_right(page)
+        invitation = await in_database(SpaceInvitation.objects.get)
+        await in_database(space_invitations.accept, stranger, invitation.pk)
+        await page.reload()
         await expect(page.get_by_role("combobox", name=f"Role {stranger}")).to_have_value("editor")
         await looks_right(page)
         await page.get_by_role("link", name="Who can see this?").click()

@@ -23,7 +23,7 @@ from oneclaw.llm.citations import uncited
 Role = Message.Role
 # What a row holds beside its blocks that may be from a memory, or depends on what else was sent.
 DROPPED_META = frozenset({per_message.META_KEY, per_message.HOOK_TEXT_KEY, META_KEY})
-KEPT_SENT = ("files", "results")
+KEPT_SENT = ("files", "results", "shares", "day")
 # Who has written a message if the person has not ("by" in Message.meta), where no model has: a member, or the owner of
 # a shared link that was copied.
 BY_PEOPLE = (MEMBER, "copy")

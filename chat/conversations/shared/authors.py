@@ -13,10 +13,12 @@ from chat.models import ChatSession, Message
 from oneclaw.models import User
 
 
-def columns(session: ChatSession, user: User, pasted: Ranges = ()) -> dict[str, Any]:
+def columns(session: ChatSession, user: User, pasted: Ranges = (), peer: str = "") -> dict[str, Any]:
     """Return the columns of a message that `user` writes in the locked `session`, of which `pasted` was pasted: who, in
-    a shared one, and what they did not type."""
+    a shared one or as a `peer` behind a bridge, and what they did not type."""
     meta: dict[str, Any] = {Message.PASTED_KEY: [list(each) for each in pasted]} if pasted else {}
+    if peer:
+        meta[Message.PEER_KEY] = peer
     if not session.is_shared:
         return {"meta": meta} if meta else {}
     return {"author": user, "meta": meta | {FROM_KEY: {"number": number_of(session, user), "name": str(user)}}}

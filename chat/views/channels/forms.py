@@ -54,3 +54,8 @@ class LinkForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
         help_text=gettext_lazy("All peers that you link to one name share a conversation. For example your own name."),
     )
+    is_owner = forms.BooleanField(
+        label=gettext_lazy("This is me"),
+        required=False,
+        help_text=gettext_lazy("Your own peers read and write your memory. Everybody else’s are kept apart from it."),
+    )

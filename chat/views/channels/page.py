@@ -84,7 +84,8 @@ def make_code(request: SignedInRequest) -> HttpResponse:
     link_form, code = LinkForm(request.POST), ""
     if link_form.is_valid():
         try:
-            code = identities.new_code(request.user, link_form.cleaned_data["name"])
+            asked = link_form.cleaned_data
+            code = identities.new_code(request.user, asked["name"], is_owner=asked["is_owner"])
             link_form = LinkForm()
         except UserFacingError as refusal:
             link_form.add_error("name", refusal.sentence)

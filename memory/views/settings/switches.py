@@ -20,6 +20,13 @@ WORDS = {
             "and /reset keep. Every conversation includes MEMORY.md and can search the notes."
         ),
     ),
+    Switch.PRELOADED: (
+        gettext_lazy("MEMORY.md in every conversation"),
+        gettext_lazy(
+            "Without it, what fits your message is looked up in MEMORY.md as it is in the notes, and requests are "
+            "shorter."
+        ),
+    ),
     Switch.RECENT: (
         gettext_lazy("Recent conversations"),
         gettext_lazy("A list of your latest conversations with a title and a summary of each, which can be searched."),

@@ -1,21 +1,28 @@
 """The tabs of a space that memory adds, and who can see a document."""
 
+from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Case, IntegerField, Value, When
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
 from chat.views.spaces.frame import frame, own_role, tab_page, writable_space
 from memory.models import MemoryDocument
+from memory.policy.access import may_edit
 from memory.policy.paths import AGENTS, CURATED
+from memory.policy.tombstones import LineForgottenError
 from memory.policy.viewers import viewers
+from memory.tools.proposals import ProposalError, propose_instructions
 from memory.transfer.archive import zip_space
 from memory.views.documents import zip_response
 from memory.views.settings.instructions import edited
+from memory.views.spaces.proposals import forgotten_in
 from oneclaw.audit.record import record
-from oneclaw.models import AuditKind
+from oneclaw.models import AuditKind, Space
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.text import InvalidTextError
 
 # Documents of one page.
 PAGE_DOCUMENTS = 100
@@ -45,7 +52,23 @@ def space_instructions(request: SignedInRequest, space_id: int) -> HttpResponse:
     """Show the instructions of a space, to owners and editors in a form; POST saves them."""
     held = own_role(request.user, space_id)
     space = writable_space(request.user, space_id) if request.method == "POST" else held.space
+    if request.method == "POST" and not may_edit(request.user, space, AGENTS):
+        return proposed_instructions(request, space)
     return edited(request, space, AGENTS, "memory/spaces/instructions.html", frame(held, "instructions"))
+
+
+def proposed_instructions(request: SignedInRequest, space: Space) -> HttpResponse:
+    """Propose the instructions of the form, which another owner or editor has to approve; go back to the page."""
+    try:
+        propose_instructions(space, request.POST.get("content", ""), request.user)
+    except (ProposalError, InvalidTextError) as refusal:
+        messages.error(request, str(refusal))
+    except LineForgottenError:
+        messages.error(request, forgotten_in(space))
+    else:
+        words = _("Proposed to “%(space)s”. Another owner or editor decides.")
+        messages.success(request, words % {"space": space.name})
+    return redirect(request.path)
 
 
 @require_GET

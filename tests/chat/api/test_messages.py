@@ -1,15 +1,17 @@
 """A message over the API: stored once, answered by the same loop as on the page, and awaited if one likes."""
 
 import asyncio
+import datetime as dt
 import json
 import uuid
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.utils import dateformat
 
 from chat.conversations.shared import stopping
 from chat.live import wait as waiting
-from chat.models import Agent, ChatSession, Message, Presence
+from chat.models import Agent, ChatSession, Head, Message, Presence
 from memory.models import MemoryDocument
 from oneclaw.models import User
 from oneclaw.people import keys
@@ -49,6 +51,23 @@ async def test_a_message_begins_a_conversation_and_its_answer_is_awaited(say, sc
     # As on the page: a new day is noticed, and the one who writes is there.
     presence = await in_database(Presence.objects.get)
     assert (presence.day, presence.here, presence.session_id) == (ada.day(), True, session.pk)
+
+
+async def test_a_message_on_another_day_tells_the_model_which_day_it_is(say, scripted, ada):
+    session = (await say("First")).json()["session"]
+    assert "[Today is" not in str(scripted.messages[-1].body["messages"])
+    await in_database(as_of_yesterday, ada)
+    await say("Second", session=session)
+    today = dateformat.format(ada.day(), "l, j F Y")
+    assert scripted.messages[-1].body["messages"][-1]["content"][0]["text"] == f"[Today is {today}.]"
+
+
+def as_of_yesterday(person):
+    """Let the head of the conversation be of the day before."""
+    head, day = Head.objects.get(), person.day()
+    began, before = (dateformat.format(each, "l, j F Y") for each in (day, day - dt.timedelta(days=1)))
+    assert began in head.system
+    Head.objects.update(system=head.system.replace(began, before))
 
 
 async def test_without_waiting_it_is_stored_and_answered_meanwhile(say, scripted):

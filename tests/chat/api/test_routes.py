@@ -10,7 +10,7 @@ from chat.conversations.keys import Sender
 from chat.models import IdentityLink, SessionRoute
 from chat.routes import identities
 from oneclaw.threads import in_database
-from tests.chat.routes.cast import written
+from tests.chat.routes.cast import TELEGRAM, link_as_owner, written
 from tests.conversations import send, settle, summarise
 from tests.programs import refusal
 
@@ -118,6 +118,7 @@ async def test_a_message_names_a_conversation_or_a_route_and_is_not_temporary(qu
 
 def test_a_conversation_says_its_tokens_its_rounds_its_route_and_its_parent(ada, adas, strangers, settings):
     settings.PRICES = {"m": (2.0, 10.0, 0.2, 2.5)}
+    link_as_owner(ada, TELEGRAM)
     session = written(ada)
     usage = {
         "input_tokens": 1000,

@@ -26,7 +26,7 @@ from tests.programs import refusal
 from tests.scripted import ScriptedModel, answer, overloaded, text, tool_use
 from tests.talk import Talk
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("session_tools")]
 
 
 @pytest.fixture

@@ -8,13 +8,22 @@ from unittest import mock
 from django.db.models import Value
 
 from chat.conversations.keys import Sender
-from chat.models import SessionRoute
+from chat.models import IdentityLink, SessionRoute
 from chat.routes import deliver
 from tests.conversations import settle
 
 TELEGRAM, DISCORD = Sender("telegram", "123"), Sender("discord", "456")
 # In the middle of a winter's day of Zurich.
 BEGIN = dt.datetime(2027, 1, 11, 11, 0, tzinfo=dt.UTC)
+
+
+def link_as_owner(user, *senders):
+    """Link these peers as the person themselves."""
+    rows = [
+        IdentityLink(owner=user, canonical="Me", provider=each.channel, peer=each.peer, is_owner=True, proven_at=BEGIN)
+        for each in senders
+    ]
+    IdentityLink.objects.bulk_create(rows)
 
 
 class Clock:

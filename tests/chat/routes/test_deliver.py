@@ -12,7 +12,7 @@ from chat.conversations.keys import RouteScope, Sender
 from chat.conversations.model_choice import Choice
 from chat.models import Agent, ChatSession, DmScope, Message, SessionRoute
 from chat.routes import deliver
-from tests.chat.routes.cast import DISCORD, TELEGRAM, incoming, route_of, written
+from tests.chat.routes.cast import DISCORD, TELEGRAM, incoming, link_as_owner, route_of, written
 from tests.conversations import send, settle
 
 
@@ -27,6 +27,8 @@ def test_the_scopes_of_agents_are_those_of_the_keys():
 def test_the_scope_decides_which_messages_share_a_conversation(ada, settings, scope, conversations):
     settings.DM_SCOPE = scope
     senders = [TELEGRAM, Sender("telegram", "123", "work"), Sender("discord", "123"), DISCORD, TELEGRAM]
+    if scope == "main":
+        link_as_owner(ada, TELEGRAM, Sender("discord", "123"), DISCORD)
     sessions = [written(ada, sender=sender) for sender in senders]
     assert len({session.pk for session in sessions}) == conversations
     assert sessions[0] == sessions[-1]
@@ -115,6 +117,7 @@ def test_a_command_with_a_text_begins_the_next_conversation_with_it_in_its_own_c
 
 
 def test_a_command_without_a_text_is_carried_out_once(ada):
+    link_as_owner(ada, TELEGRAM, DISCORD)
     session = written(ada)
     key = uuid.uuid4()
     ended = [deliver.end_current(ada, TELEGRAM, key, "reset") for _ in range(2)]

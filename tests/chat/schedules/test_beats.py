@@ -44,9 +44,6 @@ def test_a_quiet_heartbeat_says_nothing_and_asks_no_more_until_something_changes
         RESPOND,
         "memory_get",
         "memory_search",
-        "read_result",
-        "sessions_history",
-        "sessions_list",
     ]
     assert "09:00 (Europe/Zurich)" in str(request["messages"])
     assert said(clock.work(minutes=30)) == ("skipped", "beat.unchanged")

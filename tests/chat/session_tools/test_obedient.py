@@ -17,7 +17,7 @@ from tests import scripted as model
 from tests.sub_sessions import texts_of, written
 from tests.talk import Talk
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("session_tools")]
 
 
 def obedient(order, *calls):

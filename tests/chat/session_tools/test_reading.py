@@ -20,6 +20,8 @@ from oneclaw.models import Space
 from tests.conversations import TOOL_USE, send, settle
 from tests.sub_sessions import caller, calling, unknown, value, written
 
+pytestmark = pytest.mark.usefixtures("session_tools")
+
 
 def listed(user, **arguments):
     return [

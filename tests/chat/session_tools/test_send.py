@@ -25,6 +25,8 @@ from tests.conversations import send, settle
 from tests.sub_sessions import Brain, calling, results, texts_of, value, written
 from tests.talk import Talk
 
+pytestmark = pytest.mark.usefixtures("session_tools")
+
 running = pytest.mark.django_db(transaction=True)
 
 

@@ -29,6 +29,8 @@ from tests.sub_sessions import Brain, calling, finish, is_of_child, spawn, tasks
 from tests.sub_sessions import results as results_of
 from tests.talk import Talk
 
+pytestmark = pytest.mark.usefixtures("session_tools")
+
 running = pytest.mark.django_db(transaction=True)
 
 
@@ -57,7 +59,7 @@ async def test_the_answer_waits_for_the_result_which_is_quoted_as_data(ada, scri
     assert await in_database(paid_for, "answer") == [(ada.pk, None, talk.session_id, True)] * 2
     # It has the tools that read memory, but none for other conversations, and does not know this one.
     (asked,) = brain.children_asked
-    assert {tool["name"] for tool in asked["tools"]} == {"memory_get", "memory_search", "read_result"}
+    assert {tool["name"] for tool in asked["tools"]} == {"memory_get", "memory_search"}
     assert "How many birds" not in str(asked["messages"])
 
 

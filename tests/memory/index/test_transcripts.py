@@ -22,7 +22,8 @@ from memory.policy.access import Sources
 from memory.policy.switches import Switch
 from memory.prompt import sent
 from memory.search.manager import HybridSearchManager
-from memory.tools.reading import GET, SEARCH
+from memory.tools.get import GET
+from memory.tools.reading import SEARCH
 from oneclaw.models import Space, SpaceMember
 from tests.conversations import send, settle
 

@@ -53,6 +53,7 @@ def test_a_search_names_file_page_and_lines_and_the_card_leads_there(use, space,
     text = "Jasmine tea is stored in the cellar."
     assert hit == {
         "document": file.pk,
+        "path": f"/d/{file.pk}",
         "file": "plan.pdf",
         "page": 2,
         "start_line": 2,
@@ -109,6 +110,9 @@ def test_the_tools_are_offered_where_there_are_files(session, space, put):
 
     assert offered() == set()
     put(space, "notes.md", b"Tea")
+    # They are read by memory_get.
+    assert offered() == {SEARCH.name}
+    session.agent.tools_off = ["memory_get"]
     assert offered() == {SEARCH.name, GET.name}
     session.mode = "temporary"
     assert offered() == set()

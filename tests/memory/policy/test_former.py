@@ -50,8 +50,10 @@ def answer(stranger, team) -> Message:
     second = send(stranger, "And then?", session.pk)
     Message.objects.filter(session=session, role="tool").delete()
     settle(second, "Later.")
+    card = {"state": "done", "summary": "Found", "lines": [FOUND], "result": json.dumps(result)}
     Message.objects.create(
         session=session,
+        meta={"cards": {"call_1": card}},
         seq=900,
         role="tool",
         status="complete",

@@ -17,7 +17,8 @@ from memory.notes import claims, coverage, document_jobs, flush
 from memory.policy import switches
 from memory.policy.paths import recent_path
 from memory.policy.switches import Switch
-from memory.tools.reading import GET, SEARCH
+from memory.tools.get import GET
+from memory.tools.reading import SEARCH
 from oneclaw.jobs import ClaimLostError
 from oneclaw.models import User
 from tests.conversations import send, settle
@@ -116,12 +117,20 @@ def test_without_saved_memory_the_prompt_holds_none_of_it_from_the_next_turn_on(
     append(space, "Answer in rhymes.", path="SOUL.md")
     first = send(ada)
     system, _, tools_offered = asked(first)
-    assert ("jasmine" in system, "call save_memory" in system, "save_memory" in tools_offered) == (True, True, True)
+    assert ("jasmine" in system, "save only" in system, "save_memory" in tools_offered) == (
+        True,
+        True,
+        True,
+    )
     settle(first)
     off(Switch.SAVED)
     second = send(ada, "More", first.message.session_id)
     system, _, tools_offered = asked(second)
-    assert ("jasmine" in system, "call save_memory" in system, "save_memory" in tools_offered) == (False, False, False)
+    assert ("jasmine" in system, "save only" in system, "save_memory" in tools_offered) == (
+        False,
+        False,
+        False,
+    )
     assert "Answer in rhymes." in system
     settle(second)
     switches.choose(ada, Switch.SAVED, True)
@@ -169,6 +178,32 @@ def test_without_recall_nothing_is_looked_up_by_itself(ada, space, append, off):
     switches.choose(ada, Switch.RECALL, True)
     off(Switch.SAVED)
     assert "leaves at seven" not in asked(send(ada, question))[1]
+
+
+def test_without_preloading_memory_is_recalled_and_searched_but_not_in_the_prompt(ada, space, append, off):
+    index_document(append(space, "- The ferry to Naxos leaves at seven.\n- Ada drinks jasmine tea.\n").document_id)
+    system, messages, _ = asked(send(ada, "When does my ferry to Naxos leave?"))
+    assert ("jasmine" in system, "leaves at seven" in messages) == (True, False)
+    off(Switch.PRELOADED, Switch.TRANSCRIPTS)
+    accepted = send(ada, "When does my ferry to Naxos leave?")
+    system, messages, tools_offered = asked(accepted)
+    assert ("jasmine" in system, "leaves at seven" in system, "leaves at seven" in messages) == (False, False, True)
+    assert "save_memory" in tools_offered
+    session = accepted.message.session
+    assert call(SEARCH, session, query="jasmine tea").content["results"][0]["path"] == "MEMORY.md"
+    # What is saved meanwhile is no change that must be told.
+    settle(accepted)
+    append(space, "- Ada lives in Bern.\n")
+    assert "lives in Bern" not in asked(send(ada, "Thank you.", session.pk))[1]
+
+
+def test_turning_preloading_off_takes_memory_out_of_a_conversation_that_goes_on(ada, space, append, off):
+    append(space, "- Ada drinks jasmine tea.\n")
+    first = send(ada, "Hello.")
+    assert "jasmine" in asked(first)[0]
+    settle(first)
+    off(Switch.PRELOADED)
+    assert "jasmine" not in asked(send(ada, "Again.", first.message.session_id))[0]
 
 
 def test_without_saved_memory_no_notes_are_written_nor_asked_for(session, say, off, scripted):
@@ -245,9 +280,9 @@ def test_the_page_shows_each_switch_and_what_the_administrator_says(ada, client,
     client.force_login(ada)
     server(transcripts="disabled", recent="off")
     shown = client.get("/memory/switches").content.decode()
-    assert shown.count('type="checkbox"') == 5
+    assert shown.count('type="checkbox"') == 6
     assert shown.count("Switched off by the administrator.") == shown.count(" disabled>") == 1
-    assert shown.count(" checked") == 3
+    assert shown.count(" checked") == 4
     assert "Switching off deletes nothing" in shown
     for address in ("/memory/", "/settings/"):
         assert 'href="/memory/switches"' in client.get(address).content.decode()
@@ -261,7 +296,7 @@ def test_the_page_saves_the_choice_of_the_person_alone(ada, stranger, client, se
     told = client.post("/memory/switches", {"on": ["recall", "transcripts", "nonsense"]}, follow=True)
     assert "This applies from your next message." in told.content.decode()
     assert switches.on_for(ada) == {"recall"}
-    assert switches.on_for(stranger) == {"saved", "recent", "recall", "reviews"}
+    assert switches.on_for(stranger) == {"saved", "preloaded", "recent", "recall", "reviews"}
     assert offered(session) == []
     theirs = ChatSession.objects.create(key="theirs", owner=stranger, agent=default_agent())
     assert offered(theirs) == NAMES

@@ -79,10 +79,11 @@ def test_full_workspace_files_do_not_push_the_curated_memory_out(session, space,
     assert "- Ada likes tea." in make_head(session).system
 
 
-def test_curated_memory_alone_stands_under_the_same_heading(session, space, append):
+def test_curated_memory_alone_stands_without_the_heading_of_files(session, space, append):
     append(space, "- Ada likes tea.")
     prompt = make_head(session).system
-    assert "# Project Context\n\n## Curated Memory" in prompt
+    assert "## Curated Memory" in prompt
+    assert "# Project Context" not in prompt
     assert "Files of this person's workspace" not in prompt
 
 
@@ -115,7 +116,7 @@ def test_recent_conversations_stand_in_a_new_prompt_with_their_local_time(sessio
     sections = section("Tea") + section("This one", session.pk) + section("Cake")
     append(space, "# Recent Conversations\n\n" + sections, path=RECENT_NAME)
     prompt = make_head(session).system
-    wanted = ["# Project Context", "## Recent Conversations", "2026-11-21 14:32 [Tea]", "[Cake]", "## Memory Recall"]
+    wanted = ["## Recent Conversations", "2026-11-21 14:32 [Tea]", "[Cake]", "## Memory Recall"]
     assert places(prompt, *wanted) == sorted(places(prompt, *wanted))
     assert "They talked about it." in prompt
     assert "This one" not in prompt

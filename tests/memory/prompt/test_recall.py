@@ -67,4 +67,4 @@ def test_what_the_prompt_says_of_memory_depends_on_the_mode(session, space, appe
     session.mode = mode
     prompt = make_head(session).system
     assert ("Ada likes tea." in prompt) == ("call memory_search" in prompt) == bool(reads)
-    assert ("call save_memory" in prompt) == bool(saves)
+    assert ("save only what must last" in prompt) == bool(saves)

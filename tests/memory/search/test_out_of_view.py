@@ -19,7 +19,8 @@ from memory.prompt import recall
 from memory.provenance import details as provenance
 from memory.search import cache
 from memory.search.manager import HybridSearchManager
-from memory.tools.reading import GET, SEARCH
+from memory.tools.get import GET
+from memory.tools.reading import SEARCH
 from tests.conversations import send, settle
 
 

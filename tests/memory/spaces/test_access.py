@@ -20,7 +20,8 @@ from memory.prompt.recall import (
     workspace_items,
     workspace_section,
 )
-from memory.tools.reading import GET, SEARCH
+from memory.tools.get import GET
+from memory.tools.reading import SEARCH
 from memory.tools.save_memory import SAVE
 from oneclaw.models import Space, SpaceMember
 

@@ -20,7 +20,8 @@ from memory.models import MemoryDocument
 from memory.policy.access import may_ask, sources_for
 from memory.prompt.recall import recalled_items, recalled_text, workspace_items, workspace_section
 from memory.search.manager import HybridSearchManager
-from memory.tools.reading import GET, SEARCH
+from memory.tools.get import GET
+from memory.tools.reading import SEARCH
 from memory.views.palette import search as palette
 from oneclaw.models import Space
 from tests.memory.spaces.world import World, words_in

@@ -27,7 +27,7 @@ from tests.programs import Program
 from tests.scripted import answer, text, tool_use
 from tests.talk import Talk
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("session_tools")]
 
 OWN, TEAMS = "heron-4711", "walrus-0815"
 PATHS = ("MEMORY.md", "AGENTS.md", "memory/2026-11-02.md", "notes.md")

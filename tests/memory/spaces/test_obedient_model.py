@@ -17,7 +17,7 @@ from oneclaw.threads import in_database
 from tests.scripted import answer, text, tool_use
 from tests.talk import Talk
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("session_tools")]
 
 # Words that only Ada's own memory has.
 OWN = "heron-4711"

@@ -11,8 +11,9 @@ from memory import tasks
 from memory.documents import write
 from memory.documents.write import Author, Replace, Source
 from memory.models import Comparison, Decision, MemoryDocument, MemoryRevision
-from memory.tools import comparisons
+from memory.tools import comparisons, decisions
 from memory.tools.save_memory import SAVE
+from memory.tools.saved import outcomes
 from oneclaw import pubsub
 from oneclaw.models import Budget
 from tests.scripted import answer, bad_request, error, server_fault, thinking
@@ -178,3 +179,56 @@ def test_a_worker_that_dies_leaves_the_comparison_to_the_sweep(job, scripted, mo
     scripted.script(server_fault(), answer("1"))
     tasks.compare_saved_line(job.pk)
     assert Decision.objects.get().revision == MemoryRevision.objects.latest("pk")
+
+
+@pytest.fixture
+def same(save, scripted):
+    """The question about two lines that say the same in other words."""
+    save("Prefers short answers.", "a")
+    later()
+    scripted.script(answer("1 same"))
+    save("Wants it kept brief.", "b")
+    later()
+    return Decision.objects.get()
+
+
+def test_the_same_in_other_words_is_offered_to_be_merged(same, ada, client):
+    assert (same.kind, decisions.choices_of(same)) == ("same", ["merge", "both"])
+    client.force_login(ada)
+    card = outcomes([same.revision_id])[same.revision_id]["html"]
+    assert "These lines say the same" in card
+    assert 'value="merge"' in card
+    client.post(f"/memory/decisions/{same.pk}", {"choice": "merge"})
+    document = MemoryDocument.objects.get(path="MEMORY.md")
+    assert document.content == "- Wants it kept brief.\n"
+    same.refresh_from_db()
+    merged = outcomes([same.revision_id])[same.revision_id]["html"]
+    assert f"/memory/undo/{same.outcome_id}" in merged
+    client.post(f"/memory/undo/{same.outcome_id}")
+    document.refresh_from_db()
+    assert document.content == "- Prefers short answers.\n- Wants it kept brief.\n"
+
+
+def test_both_lines_that_say_the_same_may_stay(same, ada):
+    before = MemoryDocument.objects.get(path="MEMORY.md").content
+    decisions.decide(same, "both", ada)
+    assert MemoryDocument.objects.get(path="MEMORY.md").content == before
+    assert decisions.open_questions(ada) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "kinds"),
+    [
+        ("1 same", ["same"]),
+        ("1: contradicts", ["contradiction"]),
+        ("1 Same.", ["same"]),
+        ("1 narrower", []),
+        ("1 unrelated", []),
+        ("1 same, and more", []),
+        ("7 same", []),
+    ],
+)
+def test_what_the_model_says_of_two_lines(job, scripted, said, kinds):
+    scripted.script(answer(said))
+    later()
+    assert list(Decision.objects.values_list("kind", flat=True)) == kinds

@@ -9,7 +9,8 @@ from memory.documents import write
 from memory.documents.write import Author, Delete, Replace, Source
 from memory.index.documents import try_to_index
 from memory.tools import reading
-from memory.tools.reading import GET, SEARCH
+from memory.tools.get import GET
+from memory.tools.reading import SEARCH
 from oneclaw.models import Space, SpaceMember
 from oneclaw.reasons import Reason
 

@@ -4,6 +4,7 @@ A new kind must have an act here, or say where it is tried.
 """
 
 import json
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -105,6 +106,13 @@ def wrong_code(stage: Stage) -> Attempt:
 
 def using_an_invitation(stage: Stage) -> Attempt:
     path = "/invited/" + stage.invitation()[1].partition("/invited/")[2]
+    return post(Client(), path, name="Grace", password1=NEW_PASSWORD, password2=NEW_PASSWORD)
+
+
+def using_a_shown_link(stage: Stage) -> Attempt:
+    """Use the link for a new password that an admin was shown."""
+    page = stage.by_boss.post(f"{stage.person}/link").content.decode()
+    path = re.search(r"/welcome/[^\s\"]+", page)[0]
     return post(Client(), path, name="Grace", password1=NEW_PASSWORD, password2=NEW_PASSWORD)
 
 
@@ -212,6 +220,7 @@ ACTS: list[tuple[AuditKind, str, Callable[[Stage], Attempt]]] = [
         ),
     ),
     (AuditKind.RESET_LINK_MADE, BOSS, lambda at: post(at.by_boss, f"{at.person}/link")),
+    (AuditKind.RESET_LINK_USED, BOSS, using_a_shown_link),
     (AuditKind.SECOND_FACTOR_ADDED, ADA, adding_a_factor),
     (AuditKind.SECOND_FACTOR_REMOVED, ADA, removing_a_factor),
     (

@@ -54,6 +54,15 @@ def test_a_heartbeat_that_waited_for_a_minute_is_not_executed(tmp_path):
 
 
 @pytest.mark.django_db
+def test_workers_that_start_at_once_do_not_collide(django_assert_num_queries):
+    for _ in range(2):
+        # Nothing happens between a look and a write.
+        with django_assert_num_queries(1):
+            Heartbeat.objects.record(Heartbeat.WORKER)
+    assert Heartbeat.objects.get().at <= timezone.now()
+
+
+@pytest.mark.django_db
 def test_a_migration_that_is_not_applied_is_missing(client):
     tasks.heartbeat()
     MigrationRecorder.Migration.objects.filter(app="oneclaw").order_by("name").last().delete()

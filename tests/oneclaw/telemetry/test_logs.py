@@ -6,6 +6,8 @@ import json
 import logging
 
 import pytest
+from django.http import HttpResponse
+from django.utils.log import log_response
 
 from oneclaw.llm.failures import failure_of_response
 from oneclaw.telemetry import ids
@@ -183,3 +185,13 @@ def test_at_the_level_debug_messages_are_kept(lines, level):
     except ValueError:
         lines().exception("It failed.")
     assert f"ValueError: bad {WORD}" in lines.text()
+
+
+def test_a_probe_that_asks_too_early_logs_no_error(client, db, caplog):
+    assert client.get("/readyz").status_code == 503
+    assert [record.getMessage() for record in caplog.records] == []
+
+
+def test_a_page_that_answers_the_same_is_logged(rf, caplog):
+    log_response("Service Unavailable: %s", "/c/x", response=HttpResponse(status=503), request=rf.get("/c/x"))
+    assert [record.getMessage() for record in caplog.records] == ["Service Unavailable: /c/x"]

@@ -1,0 +1,159 @@
+"""A model as it would be in this life: it says, saves, titles and notes what life.py has, behind the strict server.
+
+What it answers to a question comes from what the product found: it searches, and says the line that fits best.
+"""
+
+import collections
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from oneclaw.demo.replies import Reply, answer, tool_use
+from tests.acceptance.lived_in.clock import MovedClock
+from tests.acceptance.lived_in.life import Life, Talk
+from tests.scripted import ScriptedModel
+from tests.strict_api.api import StrictApi
+from tests.strict_api.cache import Clock
+
+HEADINGS = (
+    *("Wanted", "Agreed", "Facts, names, numbers, dates", "Done", "Open", "Standing wishes", "Files and tools"),
+    "How it stands now",
+)
+# Columns of the team's usage, and what they are called in an answer.
+BILLED_AS = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cached_tokens": "cache_read_input_tokens",
+    "written_tokens": "cache_creation_input_tokens",
+}
+TOLD_BY_ITSELF = "Nothing new has come up since yesterday."
+WORD = re.compile(r"[^\W_]{3,}")
+
+
+class HouseTime(Clock):
+    """The time by which the server's cache of prompts expires: that of the house."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock: MovedClock | None = None
+
+    def now(self) -> float:
+        """Return the seconds since some moment."""
+        return super().now() + (self.clock.shift_seconds if self.clock else 0)
+
+
+class Ledger(StrictApi):
+    """The strict server, with a list of what it has refused, and a sum of what it has billed."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refused: list[str] = []
+        # By the names of the columns of the team's usage.
+        self.billed: collections.Counter[str] = collections.Counter()
+
+    def answer(self, *arguments: Any) -> Reply:
+        """Return the reply to a request."""
+        reply = super().answer(*arguments)
+        if reply.body is not None:
+            self.refused.append(reply.body.decode())
+        usage = {**reply.input_usage, **reply.usage}
+        self.billed.update({column: usage.get(name) or 0 for column, name in BILLED_AS.items()})
+        return reply
+
+
+class LifeModel:
+    """The model's server of a team's set-up."""
+
+    def __init__(self, life: Life) -> None:
+        self.talks = life.talks
+        self.api = Ledger(clock=HouseTime())
+        self.server = ScriptedModel(default=self.reply, api=self.api)
+
+    def reply(self, body: dict[str, Any]) -> Reply:
+        """Return the answer to a request."""
+        newest = list(texts_of(body["messages"][-1]["content"]))
+        asked = "\n".join(newest)
+        if body["messages"][-1]["role"] == "user" and has_results(body["messages"][-1]):
+            return answer(self._after_tools(body))
+        if "<transcript" in asked:
+            return answer(self._notes(asked))
+        if "<conversation" in asked:
+            title, summary = self._title_and_summary(asked)
+            return answer(json.dumps({"title": title, "summary": summary}, ensure_ascii=False))
+        if "<name_for" in asked:
+            return answer(next((talk.title for talk in self._talks_in(asked)), "Something else"))
+        if "<new_line" in asked or "<known_lines" in asked:
+            return answer("NONE")
+        if "<entries" in asked:
+            return answer("\n".join(f"{number}: other" for number in re.findall(r"^\W*(\d+)", asked, re.MULTILINE)))
+        if "<messages" in asked:
+            return answer("\n\n".join(f"## {heading}\n-" for heading in HEADINGS))
+        if "<title_for" in asked:
+            return answer("something else")
+        return self._talk(body, newest)
+
+    def _talk(self, body: dict[str, Any], newest: list[str]) -> Reply:
+        tools = {tool.get("name") for tool in body.get("tools") or []}
+        if "heartbeat_respond" in tools:
+            said = {"tell": True, "text": TOLD_BY_ITSELF, "note": "Looked."}
+            return answer(tool_use("heartbeat_respond", said))
+        talk = next((talk for talk in self._talks_in(newest[-1])), None)
+        if talk is None:
+            return answer("I see.")
+        if talk.saves:
+            return answer("I save that.", tool_use("save_memory", {"content": talk.saves}))
+        if talk.is_question:
+            return answer(tool_use("memory_search", {"query": talk.words}))
+        return answer(f"That is good to know about {talk.subject}.")
+
+    def _after_tools(self, body: dict[str, Any]) -> str:
+        """Return what is said after a save, or the line that fits the question best of all that the model was sent."""
+        asked = [list(texts_of(message["content"])) for message in body["messages"] if message["role"] == "user"]
+        talks = [talk for texts in asked for text in texts for talk in self._talks_in(text)]
+        talk = talks[-1] if talks else None
+        if talk is None or not talk.is_question:
+            return "That is done."
+        found = "\n".join(texts_of(body["messages"][-1]["content"]))
+        lines = [line for line in re.split(r"\\n|\n", found) if talk.words not in line]
+        words = words_of(talk.words)
+        best = max(lines, key=lambda line: len(words & words_of(line)), default="")
+        return f"As far as I know: {best.strip()}" if words & words_of(best) else "I found nothing about that."
+
+    def _notes(self, transcript: str) -> str:
+        return "\n".join(f"- {talk.note}" for talk in self._talks_in(transcript)) or "NO_REPLY"
+
+    def _title_and_summary(self, conversation: str) -> tuple[str, str]:
+        *_, last = [None, *self._talks_in(conversation)]
+        return (last.title, last.summary) if last else ("Something else", "Something else was said.")
+
+    def _talks_in(self, text: str) -> Iterator[Talk]:
+        """Yield the talks whose words stand in a text, in the order of their places."""
+        found = [(text.index(talk.words), talk) for talk in self.talks if talk.words in text]
+        return iter(talk for _, talk in sorted(found, key=lambda pair: pair[0]))
+
+
+def texts_of(content: Any) -> Iterator[str]:
+    """Yield all texts of a message, those of results and documents too."""
+    if isinstance(content, str):
+        yield content
+        return
+    for block in content:
+        for name in ("text", "content", "source", "title"):
+            value = block.get(name)
+            if isinstance(value, str) and not (name == "source" and block.get("type") == "image"):
+                yield value
+            elif isinstance(value, list):
+                yield from texts_of(value)
+
+
+def has_results(message: dict[str, Any]) -> bool:
+    """Return whether a message brings the results of tools."""
+    return not isinstance(message["content"], str) and any(
+        block.get("type") == "tool_result" for block in message["content"]
+    )
+
+
+def words_of(text: str) -> set[str]:
+    """Return the beginnings of the words of a text."""
+    return {word.lower()[:5] for word in WORD.findall(text)}
