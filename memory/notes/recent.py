@@ -43,6 +43,12 @@ TITLE_MAX_CHARS = 80
 SUMMARY_MAX_CHARS = 800
 TITLE_MAX_WORDS = 8
 ANSWER_MAX_TOKENS = 2_000
+SCHEMA = {
+    "type": "object",
+    "properties": {"title": {"type": "string"}, "summary": {"type": "string"}},
+    "required": ["title", "summary"],
+    "additionalProperties": False,
+}
 
 
 @dataclass(frozen=True)
@@ -208,5 +214,6 @@ def _asked(said: list[Message], payer: Payer) -> str:
         messages=[{"role": "user", "content": f"{read}\n\nAnswer with the JSON object."}],
         max_tokens=ANSWER_MAX_TOKENS,
         thinks=False,
+        schema=SCHEMA,
     )
     return llm.complete_sync(request, payer)
