@@ -45,6 +45,7 @@ REFUSABLE = {
     "counts": "counts",
     "compacts": "compacts",
     "cites": "cites",
+    "structures": "structures",
     "call_ids": "takes_own_ids",
     "cache": "caches",
     "cache_ttl": "caches_long",
@@ -129,7 +130,7 @@ def documented_facts(model: str, route: Route | None = None) -> Facts:
     if model in settings.WINDOWS:
         found = replace(found, window_tokens=settings.WINDOWS[model])
     is_first = (route or home_of(model)).upstream is None
-    return found if is_official() and is_first else replace(found, compacts=False, cites=False)
+    return found if is_official() and is_first else replace(found, compacts=False, cites=False, structures=False)
 
 
 async def learn(route: Route, refusal: Refusal) -> None:

@@ -1,7 +1,7 @@
 """What the provider's documentation says about each of its models. Pure.
 
-From the pages "Models overview", "Thinking", "Effort", "Compaction", "Search results" and the models' own pages
-(October 2026). Assumed:
+From the pages "Models overview", "Thinking", "Effort", "Compaction", "Search results", "Structured outputs" and the
+models' own pages (October 2026). Assumed:
 the older tokenizer has 4 characters a token in scripts with words, and the one since Claude 4.7 has 3.1 (the pages say
 "about 30 % more tokens"); Claude 3 is treated like 3.5 except for its shorter answers; the Mythos models are like the
 Fable models of the same number; models that are newer than the list of "Search results" cite as well.
@@ -39,6 +39,8 @@ class Facts:
     counts: bool = True
     # Whether it accepts blocks of search results, and cites them by itself.
     cites: bool = False
+    # Whether it can be held to the JSON schema of its answer.
+    structures: bool = False
     # Whether it is sent the ids that it gave to its own calls of tools; otherwise ids that every server accepts.
     takes_own_ids: bool = True
     # Whether it accepts `cache_control`, its `ttl`, tools, and blocks as the system text.
@@ -59,8 +61,9 @@ _CLAUDE_3 = Facts(max_output_tokens=4_096, chars_per_token=4.0, thinking=frozens
 _CLAUDE_4 = Facts(
     max_output_tokens=64_000, chars_per_token=4.0, thinking=frozenset({DISABLED, ENABLED}), displays=True, cites=True
 )
+_CLAUDE_4_5 = replace(_CLAUDE_4, structures=True)
 _CLAUDE_4_6 = replace(
-    _CLAUDE_4,
+    _CLAUDE_4_5,
     window_tokens=1_000_000,
     max_output_tokens=128_000,
     thinking=frozenset({ADAPTIVE, DISABLED, ENABLED}),
@@ -84,9 +87,9 @@ KNOWN_MODELS: dict[str, Facts] = {
     "claude-opus-4-1": replace(_CLAUDE_4, max_output_tokens=32_000),
     "claude-sonnet-4": _CLAUDE_4,
     "claude-sonnet-4-0": _CLAUDE_4,
-    "claude-sonnet-4-5": _CLAUDE_4,
-    "claude-haiku-4-5": _CLAUDE_4,
-    "claude-opus-4-5": replace(_CLAUDE_4, efforts=("low", "medium", "high")),
+    "claude-sonnet-4-5": _CLAUDE_4_5,
+    "claude-haiku-4-5": _CLAUDE_4_5,
+    "claude-opus-4-5": replace(_CLAUDE_4_5, efforts=("low", "medium", "high")),
     "claude-opus-4-6": _CLAUDE_4_6,
     "claude-sonnet-4-6": _CLAUDE_4_6,
     "claude-opus-4-7": _CLAUDE_4_7,

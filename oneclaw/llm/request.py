@@ -82,6 +82,8 @@ class Request:
     # Whether anything of a person's or a space's memory may be in it, which some servers must not be sent
     # (oneclaw/llm/upstreams). False only where the request was built without.
     holds_memory: bool = True
+    # The JSON schema of the answer, where the model can be held to it; the prompt asks for the same in words.
+    schema: Mapping[str, Any] | None = None
     # Instructions for a summary of `messages` that is asked for instead of an answer ("": those of the server), of
     # INSTRUCTIONS_MAX_CHARS at most; None: an answer.
     compaction: str | None = None
@@ -130,6 +132,9 @@ def parts_of(request: Request, facts: Facts) -> dict[str, Any]:
         parts["thinking"] = thinking
     if effort := _effort(request, thinking, facts):
         parts["output_config"] = {"effort": effort}
+    if request.schema and facts.structures:
+        form = {"type": "json_schema", "schema": dict(request.schema)}
+        parts["output_config"] = {**parts.get("output_config", {}), "format": form}
     if not (facts.caches and facts.caches_long):
         marked = {name: parts[name] for name in ("system", "messages", "tools") if name in parts}
         parts |= {name: without_cache_marks(each, only_ttl=facts.caches) for name, each in marked.items()}
@@ -193,6 +198,8 @@ def refusal_in(failure: ModelRequestError, parts: Mapping[str, Any], facts: Fact
     if about_thinking and words.startswith(("thinking", '"thinking', "`thinking")):
         # Such a sentence may recommend an effort.
         return about_thinking
+    if "format" in parts.get("output_config", {}) and re.search(r"output_config\.format|schema|\bstructured", words):
+        return Refusal("structures")
     if "output_config" in parts and re.search(r"output_config|\beffort\b", words):
         return Refusal("effort")
     if about_thinking and "thinking" in words:
