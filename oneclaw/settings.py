@@ -314,8 +314,7 @@ FLUSH_LEASE_SECONDS = environment.number("ONECLAW_FLUSH_LEASE_SECONDS", 60, 1, 3
 IDLE_MINUTES = environment.number("ONECLAW_IDLE_MINUTES", 30, 1, 10_080)
 # Messages of a conversation that /new or /reset writes to a separate file; 0: none.
 LAST_MESSAGES = environment.whole("ONECLAW_LAST_MESSAGES", 15, 0, 200)
-# The folder of Recent Conversations.md within a space's folder; empty: that folder itself. And its conversations.
-RECENT_FOLDER = environment.subfolder("ONECLAW_RECENT_FOLDER")
+# The conversations in Recent Conversations.md.
 RECENT_CONVERSATIONS = environment.whole("ONECLAW_RECENT_CONVERSATIONS", 30, 10, 50)
 # Whether save_memory writes the date and time above each entry.
 MEMORY_TIMESTAMPS = environment.flag("ONECLAW_MEMORY_TIMESTAMPS", False)

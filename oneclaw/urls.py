@@ -9,6 +9,7 @@ from oneclaw.ops import health, metrics
 from oneclaw.web.api import api, no_such_address
 from oneclaw.web.diagrams import diagrams
 
+handler500 = "oneclaw.web.full_disk.failed"
 urlpatterns = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),

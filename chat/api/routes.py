@@ -37,6 +37,7 @@ from chat.live.wait import until_answered
 from chat.models import Agent, ChatSession, Message, Turn, default_agent, placed
 from chat.transfer.downloads import download_of
 from oneclaw import llm
+from oneclaw.audit.holds import HeldError
 from oneclaw.models import User
 from oneclaw.text import validated_text
 from oneclaw.threads import in_database
@@ -142,7 +143,10 @@ def change_session(request: KeyedRequest, session_id: uuid.UUID, change: Session
             organise.organise(user, [session_id], "archive" if change.archived else "unarchive")
         if change.space is not None:
             to = spaces.found_open(user, change.space) if change.space else None
-            spaces.move(user, session_id, to)
+            try:
+                spaces.move(user, session_id, to)
+            except (spaces.SharedConversationError, HeldError) as error:
+                raise ApiError(409, "shared" if found.is_shared else "held", error.sentence) from None
         if change.memory is not None:
             if written_session(user, session_id).is_temporary:
                 raise model_choice.NoSuchMemoryError

@@ -89,6 +89,10 @@ class OpenSockets:
         if self._renewer is None or self._renewer.done() or self._renewer.get_loop() is not loop:
             self._renewer = loop.create_task(self._renew())
 
+    def count_of(self, user_id: int) -> int:
+        """Return how many open sockets the person has in this process."""
+        return self._sockets.get(user_id, 0)
+
     def leave(self, user_id: int) -> None:
         """Count one open socket of the person less."""
         self._sockets[user_id] -= 1

@@ -20,7 +20,7 @@ MARKS = [
     (re.compile(r"^[ \t]*(?:(?:#{1,6}|>|[-*+]|\d{1,9}[.)])[ \t]+)*(?:\[[ xX]\][ \t]+)?", re.M), ""),
     (re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.M), ""),
     # The rule below a table's head, and the bars between its cells.
-    (re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t|:-]*$", re.M), ""),
+    (re.compile(r"^[ \t]{0,9}\|?[ \t]{0,9}:?-{2,}:?[ \t|:-]*$", re.M), ""),
     (re.compile(r"^[ \t]*\||\|[ \t]*$", re.M), ""),
     (re.compile(r"[ \t]+\|[ \t]+"), " · "),
     # Links and images: their words.

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
 from django.db import Error
 from django.utils import translation
 
@@ -43,7 +44,7 @@ logger = logging.getLogger(__name__)
 # A socket without any frame for this long counts as dead; browsers ping every 20 s.
 SILENCE_SECONDS = 45
 # Close codes of the WebSocket.
-TOO_SLOW_CODE, FAILED_CODE, RECONNECT_CODE, NOT_SIGNED_IN_CODE = 1013, 1011, 1012, 4401
+TRY_LATER_CODE, FAILED_CODE, RECONNECT_CODE, NOT_SIGNED_IN_CODE = 1013, 1011, 1012, 4401
 
 
 class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
@@ -84,6 +85,10 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         await self.accept()
         if not self.user.is_authenticated:
             await self.close(NOT_SIGNED_IN_CODE)
+            return
+        if presence.open_sockets.count_of(self.user.pk) >= settings.SOCKETS:
+            # A page tries again later; what it shows meanwhile it asks for by requests.
+            await self.close(TRY_LATER_CODE)
             return
         # For this socket's context, which the turns that it starts inherit.
         translation.activate(language_of(self.user, accept_language_of(self.scope)))
@@ -233,7 +238,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         """Send the waiting frames. A reader that is too slow is disconnected, and reconnects."""
         with contextlib.suppress(OSError, RuntimeError):  # the connection is closed: disconnect() follows
             await self.outbox.drain(lambda text: self.send(text_data=text))
-            await self.close(TOO_SLOW_CODE)
+            await self.close(TRY_LATER_CODE)
 
     def _check_silence(self) -> None:
         """Close the socket if nothing was received for SILENCE_SECONDS; otherwise check again later."""

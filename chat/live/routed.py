@@ -1,7 +1,13 @@
 """The handler of messages from outside, which name where they come from instead of a conversation."""
 
+import asyncio
+import time
 import uuid
+import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from django.conf import settings
 
 from chat.conversations import transcript
 from chat.conversations.keys import Sender
@@ -13,6 +19,11 @@ from chat.routes import deliver, identities
 from chat.turns import commands, start
 from oneclaw.models import User
 from oneclaw.threads import in_database
+
+# How often a message that waits for the answer before it looks whether that is complete.
+BUSY_POLL_SECONDS = 0.2
+# One lock for each sender with messages that wait, by event loop and person.
+_lines: weakref.WeakValueDictionary[tuple[int, int, Sender], asyncio.Lock] = weakref.WeakValueDictionary()
 
 
 @dataclass(frozen=True)
@@ -49,6 +60,26 @@ async def handle_routed(user: User, sender: Sender, message: MessageFrameFields)
     return await _deliver(user, sender, message, ending if ending and ending.text else None)
 
 
+async def _in_turn(
+    user: User, incoming: deliver.Incoming, accept: Callable[[uuid.UUID], transcript.AcceptedMessage]
+) -> transcript.AcceptedMessage:
+    """Store the message when the answer to the one before it is complete; those of one sender in their order.
+
+    Raise SessionBusyError when that takes longer than TURN_TIMEOUT, and the errors of `start.send_by`.
+    """
+    line = _lines.setdefault((id(asyncio.get_running_loop()), user.pk, incoming.sender), asyncio.Lock())
+    give_up = time.monotonic() + settings.TURN_TIMEOUT
+    async with line:
+        while True:
+            try:
+                return await start.send_by(user, incoming.client_id, accept, TurnPublisher)
+            except transcript.SessionBusyError:
+                while await in_database(deliver.is_busy, user, incoming):
+                    if time.monotonic() > give_up:
+                        raise
+                    await asyncio.sleep(BUSY_POLL_SECONDS)
+
+
 async def _deliver(
     user: User, sender: Sender, message: MessageFrameFields, ending: commands.EndCommand | None
 ) -> Delivered:
@@ -67,5 +98,5 @@ async def _deliver(
     def accept(holder: uuid.UUID) -> transcript.AcceptedMessage:
         return deliver.accept(user, incoming, holder, ends_by=reason)
 
-    accepted = await start.send_by(user, message.client_id, accept, TurnPublisher)
+    accepted = await _in_turn(user, incoming, accept)
     return Delivered(accepted.message.session_id, Stored(accepted.message, accepted.duplicate), reason or None)

@@ -15,7 +15,7 @@ from chat.conversations import lifecycle, model_choice, transcript
 from chat.conversations.keys import RouteScope, Sender, conversation_key, route_key
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.conversations.pasted import Ranges
-from chat.models import Agent, ChatSession, MemoryChoice, Message, SessionRoute
+from chat.models import Agent, ChatSession, MemoryChoice, Message, SessionRoute, Turn
 from chat.routes import identities, resets
 from oneclaw.locks import hold
 from oneclaw.models import User
@@ -50,6 +50,12 @@ def current_session(user: User, sender: Sender, choice: Choice = NO_CHOICE) -> C
     """Return the current conversation of messages from `sender`; None before the first one. Raise NotOfferedError."""
     key = key_of(user, model_choice.agent_for(user, choice), sender)
     return ChatSession.objects.private_to(user).filter(current_of__key=key).select_related("agent").first()
+
+
+def is_busy(user: User, incoming: Incoming) -> bool:
+    """Return whether an answer is running in the current conversation of the route of `incoming`."""
+    session = current_session(user, incoming.sender, incoming.choice)
+    return session is not None and Turn.objects.running().filter(session=session).exists()
 
 
 @transaction.atomic

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
@@ -22,9 +23,9 @@ from chat.library import saved_prompts
 from chat.models import Agent, Attachment, ChatSession, Schedule
 from chat.transfer.export import as_json
 from chat.transfer.importing import create, formats, reasons
-from oneclaw.leaving.archive import ArchivePart, json_entry, json_of
+from oneclaw.leaving.archive import JSON_MAX_BYTES, ArchivePart, json_entry, json_of
 from oneclaw.leaving.parts import Alive
-from oneclaw.leaving.zipping import ArchiveReader, ZipEntry
+from oneclaw.leaving.zipping import ArchiveReader, MemberTooLargeError, ZipEntry
 from oneclaw.models import User
 from oneclaw.text import UserFacingError, replace_unstorable_in_json
 
@@ -84,7 +85,7 @@ def read(user: User, incoming: ArchiveReader, alive: Alive) -> Mapping[str, int]
         take_schedule(user, each)
     counts = {"conversations": 0, "conversations_known": 0, "conversations_refused": 0}
     for name in incoming.names(CONVERSATIONS):
-        counts[take_conversation(user, incoming, incoming.read(name) or b"")] += 1
+        counts[take_conversation(user, incoming, name)] += 1
         alive()
     return counts
 
@@ -150,9 +151,10 @@ def take_schedule(user: User, value: dict[str, Any]) -> None:
         return
 
 
-def take_conversation(user: User, incoming: ArchiveReader, raw: bytes) -> str:
-    """Take in one conversation with its files; return the code of what came of it."""
+def take_conversation(user: User, incoming: ArchiveReader, path: str) -> str:
+    """Take in the conversation at `path` with its files; return the code of what came of it."""
     try:
+        raw = incoming.read(path, JSON_MAX_BYTES) or b""
         conversation = formats.conversation_of(raw, lambda id, name: file_block(user, incoming, id, name))
         with transaction.atomic():
             session = create.create_session(user, conversation)
@@ -161,7 +163,7 @@ def take_conversation(user: User, incoming: ArchiveReader, raw: bytes) -> str:
                 Attachment.objects.filter(pk=file.pk).update(session=session, message=message)
     except create.AlreadyImportedError:
         return "conversations_known"
-    except (reasons.NotImportableError, DataError):
+    except (reasons.NotImportableError, DataError, MemberTooLargeError):
         return "conversations_refused"
     return "conversations"
 
@@ -171,10 +173,10 @@ def file_block(user: User, incoming: ArchiveReader, id: str, name: str) -> Any:
     found = next(iter(incoming.names(f"{FILES}{id}/")), None)
     if found is None:
         return None
-    data = incoming.read(found) or b""
     try:
+        data = incoming.read(found, settings.FILE_SIZE) or b""
         return store.store_file(user, name, data, uuid.uuid5(IMPORTED_FILES, f"{user.pk} {id}")).reference()
-    except FileRefusedError:
+    except (FileRefusedError, MemberTooLargeError):
         return None
 
 

@@ -51,7 +51,7 @@ from memory.models import (
 )
 from memory.notes import recent
 from memory.policy import curation
-from memory.policy.paths import recent_path
+from memory.policy.paths import RECENT_NAME
 from memory.policy.tombstones import LineMatcher, line_hash, lock_name, of_space
 from memory.trust import proposals, suggestions
 from oneclaw.audit import holds
@@ -245,7 +245,7 @@ def _erase(erasure: DocumentErasure, known: LineMatcher, user: User | None) -> N
             MemoryRevision.objects.filter(pk=row["pk"]).update(**fresh)
     now = timezone.now()
     remaining = content
-    if document.path == recent_path():
+    if document.path == RECENT_NAME:
         remaining = known.without(recent.without(document.content, known.is_in_text))
     document.version += 1
     document.content, document.content_hash, document.updated_at = remaining, content_hash(remaining), now

@@ -32,7 +32,7 @@ from memory.models import (
     TranscriptChunk,
 )
 from memory.notes import recent
-from memory.policy.paths import recent_path
+from memory.policy.paths import RECENT_NAME
 from memory.policy.tombstones import BLANK, LineMatcher, Phrase, of_phrases, of_space, words_of
 from memory.text.chunking import CHUNK_MAX_CHARS, chunks_of
 from memory.trust import proposals
@@ -239,7 +239,7 @@ def build_plan(space: Space, wanted: LinesToForget, found: conversations.Matches
         made.documents.append(
             DocumentErasure(document_id, document.path, document.is_deleted, current, earlier, revisions)
         )
-        if document.path == recent_path():
+        if document.path == RECENT_NAME:
             ours = ((title, section) for title, section in recent.sections(content) if title)
             made.summaries = [title for title, section in ours if known.is_in_text(section)]
         chunks |= _chunks_of_lines(document_id, [number for number, _ in current])

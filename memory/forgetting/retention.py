@@ -11,7 +11,7 @@ from memory.files.folders import folder_of
 from memory.index import vectors
 from memory.models import MemoryDocument
 from memory.models.documents import MemoryDocumentQuerySet
-from memory.policy.paths import CURATED, CURATED_ALTERNATIVE, SKILLS, WORKSPACE_FILES, recent_path
+from memory.policy.paths import CURATED, CURATED_ALTERNATIVE, RECENT_NAME, SKILLS, WORKSPACE_FILES
 from oneclaw.audit import holds
 from oneclaw.audit.record import record
 from oneclaw.locks import hold
@@ -42,7 +42,7 @@ def due(rule: RetentionRule) -> MemoryDocumentQuerySet:
     if rule.kind == RetentionRule.Kind.DAILY_LOGS:
         old = old.filter(path__regex=DAILY_LOG)
     else:
-        kept = [CURATED, CURATED_ALTERNATIVE, recent_path(), *WORKSPACE_FILES]
+        kept = [CURATED, CURATED_ALTERNATIVE, RECENT_NAME, *WORKSPACE_FILES]
         old = old.exclude(path__regex=DAILY_LOG).exclude(path__in=kept).exclude(path__startswith=f"{SKILLS}/")
     return old.exclude(holds.of_held_spaces("space")).order_by("updated_at", "pk")
 

@@ -1,7 +1,8 @@
 import django.db.models.deletion
 import pgvector.django
 import pgvector.django.halfvec
-from django.db import migrations, models
+from django.core.management.base import CommandError
+from django.db import DatabaseError, migrations, models
 
 
 # A chunk and an index cannot point into another space; both go with their document.
@@ -16,11 +17,31 @@ ALTER TABLE memory_documentindex ALTER COLUMN data SET STORAGE EXTERNAL;
 ALTER TABLE memory_textvector SET (toast_tuple_target = 8160);
 ALTER TABLE memory_textvector ALTER COLUMN vector SET STORAGE MAIN;
 """
+NOT_ALLOWED = (
+    "This role may not create the extension pgvector. Let an admin of the database run, in this database: "
+    "CREATE EXTENSION vector; then migrate again."
+)
+NOT_INSTALLED = "This PostgreSQL lacks the extension pgvector: install its package on the server, then migrate again."
 # The exact scan of one space reads this index alone. An index entry holds 2,704 bytes at most.
 SCAN = """
 CREATE INDEX vector_scan ON memory_textvector (space_id, model_id) INCLUDE (text_key, vector)
     WHERE vector_dims(vector) <= 1280;
 """
+
+
+class VectorExtensionOfAdmin(pgvector.django.VectorExtension):
+    """The extension, which only an admin of the database may create on some servers."""
+
+    def database_forwards(self, app_label, schema_editor, from_state, to_state):
+        try:
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+        except DatabaseError as error:
+            match getattr(error.__cause__, "sqlstate", ""):
+                case "42501":
+                    raise CommandError(NOT_ALLOWED) from error
+                case "0A000" | "58P01":
+                    raise CommandError(NOT_INSTALLED) from error
+            raise
 
 
 class Migration(migrations.Migration):
@@ -31,7 +52,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        pgvector.django.VectorExtension(),
+        VectorExtensionOfAdmin(),
         migrations.CreateModel(
             name='EmbeddingModel',
             fields=[

@@ -1,6 +1,7 @@
 """Write Recent Conversations.md: a title and a summary of each of the newest conversations, newest first."""
 
 import datetime as dt
+import itertools
 import json
 import logging
 import re
@@ -20,7 +21,7 @@ from memory.notes.payers import payer_of_notes
 from memory.policy import tombstones
 from memory.policy.access import said_while_on, switches_of
 from memory.policy.imported import imported_through, title_for_memory
-from memory.policy.paths import RECENT_NAME, recent_path
+from memory.policy.paths import RECENT_NAME
 from memory.policy.secrets import masked
 from memory.policy.switches import Switch
 from memory.text.recent_sections import SECTION, conversation_spans, parts_of
@@ -101,12 +102,13 @@ def write(job: DocumentJob, summary: ConversationSummary | None) -> None:
     if summary is None:
         return
     # Read under the row lock, so that no other write happens before the replacement.
-    path = recent_path()
+    path = RECENT_NAME
     document = MemoryDocument.objects.select_for_update().filter(space=job.space, path=path).first()
     before, version = (document.content, document.version) if document else ("", 0)
     reason = Reason("change.summary", {"title": summary.title})
     author = Author(Source.FLUSH, job.session.owner, reason=reason, is_foreign=summary.is_foreign)
-    if document is None and (earlier := _in_another_folder(job.space)):
+    is_missing = document is None or document.is_deleted
+    if is_missing and (earlier := _in_another_folder(job.space)):
         documents.apply(job.space, earlier.path, Delete(earlier.version), author)
         before = earlier.content
     content = updated(before, str(job.session_id), summary, settings.RECENT_CONVERSATIONS)
@@ -161,12 +163,17 @@ def read(answer: str) -> tuple[str, str] | None:
     The answer is JSON, alone, in a code fence or between other words; or plain text with the title in its first line.
     """
     answer = replace_unstorable(answer).strip()
-    for found in re.finditer(r"\{", answer):
+    # Some models leave out the end of the object.
+    ends = ("", "}", '"}')
+    for found, end in itertools.product(re.finditer(r"\{", answer[:READ_MAX_CHARS]), ends):
+        begun = answer[found.start() :].rstrip("`, \n") if end else answer[found.start() :]
         try:
-            value, _ = json.JSONDecoder(strict=False).raw_decode(answer, found.start())
+            value, _ = json.JSONDecoder(strict=False).raw_decode(begun + end)
         except (ValueError, RecursionError):
             continue
-        if isinstance(value, dict) and (title := _title(value.get("title"))):
+        # A title that was cut is none.
+        is_whole = isinstance(value, dict) and (end != '"}' or "summary" in value)
+        if is_whole and (title := _title(value.get("title"))):
             return title, _text(value.get("summary"))
     if "{" in answer or "```" in answer:
         return None

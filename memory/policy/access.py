@@ -24,12 +24,12 @@ from memory.policy.paths import (
     AGENTS,
     CURATED,
     CURATED_ALTERNATIVE,
+    RECENT_NAME,
     SKILLS,
     WORKSPACE_FILES,
     BadPathError,
     checked_path,
     is_in_skill,
-    recent_path,
 )
 from memory.policy.reading import keep, once
 from memory.policy.switches import Switch
@@ -344,7 +344,7 @@ def rename_agent_spaces(agent: Agent) -> None:
 
 def may_read_path(path: str, on: frozenset[str]) -> bool:
     """Return whether the document at `path` may be read when the switches `on` are on."""
-    return (Switch.RECENT if path == recent_path() else Switch.SAVED) in on
+    return (Switch.RECENT if path == RECENT_NAME else Switch.SAVED) in on
 
 
 def find_document(session: ChatSession, path: str) -> MemoryDocument | None:

@@ -3,7 +3,6 @@
 import re
 import unicodedata
 
-from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.text import StrOrPromise, UserFacingError
@@ -49,11 +48,6 @@ SUB_SESSION_FILES = ("AGENTS.md", "TOOLS.md")
 
 class BadPathError(UserFacingError, ValueError):
     """A path that no document may have; the sentence says why."""
-
-
-def recent_path() -> str:
-    """Return the path of the summaries of the newest conversations: RECENT_NAME, in the folder of the settings."""
-    return f"{settings.RECENT_FOLDER}/{RECENT_NAME}" if settings.RECENT_FOLDER else RECENT_NAME
 
 
 def is_in_skill(path: str) -> bool:

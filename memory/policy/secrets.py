@@ -13,12 +13,15 @@ from memory.policy import personal_data
 from memory.policy.personal_data import personal_data_in
 
 # The name and the pattern of each kind of secret. Only the group `secret` is masked, or the whole match without one. In
-# these, Japanese and Chinese characters are no letters (re.A): words there have no spaces around them.
+# these, Japanese and Chinese characters are no letters (re.A): words there have no spaces around them. Each takes time
+# in proportion to the text, whatever that is (tests/test_patterns.py): what repeats before something else is bounded.
 PATTERNS: list[tuple[str, re.Pattern[str]]] = [
     (
         gettext_noop("private key"),
         re.compile(
-            r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|\Z)", re.S
+            r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,40}-----"
+            r".*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,40}-----|\Z)",
+            re.S,
         ),
     ),
     (
@@ -33,16 +36,16 @@ PATTERNS: list[tuple[str, re.Pattern[str]]] = [
             re.X | re.A,
         ),
     ),
-    (gettext_noop("token"), re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", re.A)),
-    (gettext_noop("token"), re.compile(r"\bbearer\s+(?P<secret>[\w.~+/=-]{16,})", re.I | re.A)),
-    (gettext_noop("password"), re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s:/@]+:(?P<secret>[^\s/@]+)@", re.I | re.A)),
+    (gettext_noop("token"), re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", re.A)),
+    (gettext_noop("token"), re.compile(r"\bbearer\s{1,20}(?P<secret>[\w.~+/=-]{16,})", re.I | re.A)),
+    (gettext_noop("password"), re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s:/@]+:(?P<secret>[^\s/@]+)@", re.I | re.A)),
     (
         gettext_noop("password"),
         re.compile(
             r"""\b(?:password|passwort|kennwort|passphrase|mot\ de\ passe|contraseña|pwd
                 |api[ _-]?key|secret(?:[ _-]?key)?|access[ _-]?token|auth[ _-]?token)
-                (?:\s+(?:is|ist|lautet|est|es)\b\s*:?\s*|\s*[:=]\s*|\s+)["'“„`]?
-                (?P<secret>(?!removed\])(?=[^\s"'”“`]*[\d!@#$%^&*?+])[^\s"'”“`,;]{6,})""",
+                (?:\s{1,9}(?:is|ist|lautet|est|es)\b\s{0,9}:?\s{0,9}|\s{0,9}[:=]\s{0,9}|\s{1,9})["'“„`]?
+                (?P<secret>(?!removed\])(?=[^\s"'”“`\d!@#$%^&*?+]{0,60}[\d!@#$%^&*?+])[^\s"'”“`,;]{6,})""",
             re.I | re.X | re.A,
         ),
     ),

@@ -12,7 +12,7 @@ from memory.documents.foreign import foreign_lines
 from memory.policy import switches
 from memory.policy.access import own_space, reads_written, shared_space, switches_of
 from memory.policy.addresses import address_in
-from memory.policy.paths import AGENTS, CURATED, CURATED_ALTERNATIVE, SUB_SESSION_FILES, WORKSPACE_FILES, recent_path
+from memory.policy.paths import AGENTS, CURATED, CURATED_ALTERNATIVE, RECENT_NAME, SUB_SESSION_FILES, WORKSPACE_FILES
 from memory.policy.suggested import usable_files
 from memory.prompt.items import CURATED as CURATED_KIND
 from memory.prompt.items import FILE, RECENT, SPACE_CURATED, SPACE_FILE, name_in_prompt, piece, shown
@@ -73,9 +73,9 @@ def file_items(space: Space, on: frozenset[str], session: ChatSession | None = N
         found.pop(CURATED, None)
         found.pop(CURATED_ALTERNATIVE, None)
     recent = []
-    if switches.Switch.RECENT in on and recent_path() in found:
-        foreign = foreign_lines(space, [recent_path()])
-        recent = recent_items(*found[recent_path()], str(session.pk) if session else "", foreign)
+    if switches.Switch.RECENT in on and RECENT_NAME in found:
+        foreign = foreign_lines(space, [RECENT_NAME])
+        recent = recent_items(*found[RECENT_NAME], str(session.pk) if session else "", foreign)
     curated = CURATED if CURATED in found else CURATED_ALTERNATIVE
     stored = [ContextFile(path, found[path][1]) for path in (*WORKSPACE_FILES, curated) if path in found]
     stored = list(dict.fromkeys(stored))
@@ -102,7 +102,7 @@ def file_items(space: Space, on: frozenset[str], session: ChatSession | None = N
 
 def _documents(space: Space) -> Iterator[tuple[str, int, str]]:
     """Yield path, version and content of each file of `space` for a prompt that is not blank and may be used."""
-    rows = space.documents.present().filter(path__in=[*WORKSPACE_FILES, CURATED_ALTERNATIVE, recent_path()])
+    rows = space.documents.present().filter(path__in=[*WORKSPACE_FILES, CURATED_ALTERNATIVE, RECENT_NAME])
     return (row for row in usable_files(rows) if row[2].strip())
 
 
@@ -123,7 +123,7 @@ def recent_items(
         if session_id == but_session:
             room += end - start
             continue
-        items.append(piece(RECENT, recent_path(), version, content, start, end))
+        items.append(piece(RECENT, RECENT_NAME, version, content, start, end))
     return items
 
 

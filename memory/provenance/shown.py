@@ -34,7 +34,7 @@ from memory.notes.coverage import DAILY_LOG_PATH
 from memory.overview.entries import entries_of
 from memory.policy.access import possible_spaces_of, readable_transcripts
 from memory.policy.addresses import documents_at, located
-from memory.policy.paths import CURATED, recent_path
+from memory.policy.paths import CURATED, RECENT_NAME
 from memory.policy.same_words import MARKS, words_of
 from memory.provenance.used import UsedMemory
 from memory.search.passage import line_address
@@ -209,7 +209,7 @@ def _name_of(path: str, day: dt.date | None = None) -> str:
     day = day or day_in(path)
     if path == CURATED:
         return _("Saved memory")
-    if path == recent_path():
+    if path == RECENT_NAME:
         return _("Recent conversations")
     if DAILY_LOG_PATH.fullmatch(path) and day is not None:
         return _("Notes of %(day)s") % {"day": date_format(day)}

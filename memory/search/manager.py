@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from memory.index import models, vectors
 from memory.index.embeddings import Embedder, embedder, near_words, rarities
 from memory.policy.access import Sources
-from memory.policy.paths import recent_path
+from memory.policy.paths import RECENT_NAME
 from memory.search import opinions
 from memory.search.approximate import ApproximateScores
 from memory.search.cache import PackedDocument, SearchData, array_literal, cached, discard, store
@@ -216,7 +216,7 @@ class HybridSearchManager:
             "model": asked.model,
             "ids": known.ids if known else "{}",
             "stamps": known.stamps if known else "{}",
-            "recent_path": recent_path(),
+            "recent_path": RECENT_NAME,
             "recent": sources.recent,
             "notes": sources.notes,
             "other_transcripts": sources.other_transcripts,

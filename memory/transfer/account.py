@@ -19,12 +19,12 @@ from memory.documents.write import Author, Replace, Source
 from memory.models import MemoryDocument, SwitchChoice
 from memory.policy import switches
 from memory.policy.access import agent_space
-from memory.policy.paths import BadPathError, checked_path
+from memory.policy.paths import DOCUMENT_MAX_BYTES, BadPathError, checked_path
 from memory.transfer import library
 from memory.trust import instructions
 from oneclaw.leaving.archive import ArchivePart, json_entry, json_of
 from oneclaw.leaving.parts import Alive
-from oneclaw.leaving.zipping import ArchiveReader, ZipEntry
+from oneclaw.leaving.zipping import ArchiveReader, MemberTooLargeError, ZipEntry
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
@@ -86,20 +86,21 @@ def read(user: User, incoming: ArchiveReader, alive: Alive) -> Mapping[str, int]
     counts = {"documents": 0, "documents_known": 0, "documents_refused": 0}
     own = Space.objects.own_of(user)
     for name in incoming.names(MEMORY):
-        counts[take(user, own, name.removeprefix(MEMORY), incoming.read(name) or b"")] += 1
+        counts[take(user, own, name.removeprefix(MEMORY), incoming, name)] += 1
         alive()
     for agent in Agent.objects.own_of(user).filter(own_memory=True):
         folder = f"{OF_AGENTS}{agent.name.replace('/', '_')}/"
         for name in incoming.names(folder):
             space = agent_space(agent, user)
-            counts[take(user, space, name.removeprefix(folder), incoming.read(name) or b"")] += 1
+            counts[take(user, space, name.removeprefix(folder), incoming, name)] += 1
             alive()
     return {**counts, **library.take(user, own, incoming, alive)}
 
 
-def take(user: User, space: Space, path: str, data: bytes) -> str:
-    """Write one document of the archive; return the code of what came of it."""
+def take(user: User, space: Space, path: str, incoming: ArchiveReader, name: str) -> str:
+    """Write the document at `name` of the archive; return the code of what came of it."""
     try:
+        data = incoming.read(name, DOCUMENT_MAX_BYTES) or b""
         path, content = checked_path(path), data.decode()
         held = space.documents.filter(path=path).first()
         if held is not None and not held.is_deleted and held.content == content:
@@ -108,7 +109,7 @@ def take(user: User, space: Space, path: str, data: bytes) -> str:
             author = Author(Source.IMPORT, user, reason=Reason("change.folder_imported"))
             write.apply(space, path, Replace(content, held.version if held else 0), author)
             instructions.ask_about(space, path, content, "account")
-    except (UnicodeDecodeError, BadPathError, InvalidTextError, write.DocumentError):
+    except (UnicodeDecodeError, BadPathError, InvalidTextError, write.DocumentError, MemberTooLargeError):
         return "documents_refused"
     return "documents"
 

@@ -5,8 +5,11 @@ library/<name>                    the newest version of each file
 library-versions/<number>/<name>  the versions before it
 """
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+
+from django.conf import settings
 
 from chat.attachments.examine import FileRefusedError
 from memory.library import files, storage
@@ -14,7 +17,7 @@ from memory.models import FileVersion, LibraryFile
 from memory.transfer.workspace import FolderError
 from oneclaw import files as disk
 from oneclaw.leaving.parts import Alive
-from oneclaw.leaving.zipping import ArchiveReader, ZipEntry
+from oneclaw.leaving.zipping import ArchiveReader, MemberTooLargeError, ZipEntry
 from oneclaw.models import Space, User
 from oneclaw.tasks import only_rows
 
@@ -48,7 +51,7 @@ def take(user: User, space: Space, incoming: ArchiveReader, alive: Alive) -> Map
     # So many hints would delay what people wait for: the sweep finds what is to be read.
     with only_rows():
         for name, paths in paths_by_name(incoming).items():
-            counts[take_file(user, space, name, [incoming.read(path) or b"" for path in paths])] += 1
+            counts[take_file(user, space, name, incoming, paths)] += 1
             alive()
     return {code: number for code, number in counts.items() if number}
 
@@ -66,25 +69,33 @@ def paths_by_name(incoming: ArchiveReader) -> dict[str, list[str]]:
     return found
 
 
-def take_file(user: User, space: Space, name: str, versions: list[bytes]) -> str:
-    """Add `versions` of the file `name` after those that it has; return the code of what came of it.
+def take_file(user: User, space: Space, name: str, incoming: ArchiveReader, paths: Sequence[str]) -> str:
+    """Add the versions of the file `name` at `paths` after those that it has; return the code of what came of it.
 
     A file that begins with the same versions gets the rest of them; to any other, what it does not have in any version
-    is added.
+    is added. One version at a time is in memory.
     """
     rows = FileVersion.objects.filter(file__space=space, file__name=name).order_by("number")
     held = list(rows.values_list("sha256", flat=True))
-    hashes = [files.hash_of(data) for data in versions]
-    if hashes[: len(held)] == held:
-        fresh = versions[len(held) :]
-    else:
-        fresh = [data for data, known in zip(versions, hashes, strict=True) if known not in held]
     try:
-        for data in fresh:
-            files.add(space, user, name, data)
-    except FileRefusedError:
+        hashes = [hash_in(incoming, path) for path in paths]
+        if hashes[: len(held)] == held:
+            fresh = list(paths[len(held) :])
+        else:
+            fresh = [path for path, known in zip(paths, hashes, strict=True) if known not in held]
+        for path in fresh:
+            files.add(space, user, name, incoming.read(path, settings.LIBRARY_FILE_SIZE) or b"")
+    except (FileRefusedError, MemberTooLargeError):
         return "library_files_refused"
     return "library_files" if fresh else "library_files_known"
+
+
+def hash_in(incoming: ArchiveReader, path: str) -> str:
+    """Return the hash of the file at `path` as files.hash_of does, without keeping its bytes."""
+    found = hashlib.sha256()
+    for piece in incoming.pieces(path, settings.LIBRARY_FILE_SIZE):
+        found.update(piece)
+    return found.hexdigest()
 
 
 def export_folder(folder: Path, space: Space) -> list[str]:

@@ -203,6 +203,9 @@ class Talk:
 
     def _of_memory(self, path: str, text: str, heading: str) -> Iterator[SourceText]:
         """Yield `text`, which is at `path` of what memory reads, when it is not the person's own."""
+        if results.ADDRESS.fullmatch(path):
+            # Of an earlier call of this conversation, whose result counts as what it is.
+            return
         if conversation := CONVERSATION.match(path):
             if path != self.session.get_absolute_url() and self._is_foreign_conversation(conversation[1]):
                 yield SourceText(Kind.FOUND, heading, text)

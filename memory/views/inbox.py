@@ -17,6 +17,7 @@ from chat.extensions import WaitingItems
 from memory.documents.calls import use_that_made
 from memory.documents.merge import OverlapError
 from memory.documents.write import DocumentError
+from memory.files.missing import documents_without_file
 from memory.lab import golden
 from memory.models import Decision, Review, Suggestion
 from memory.policy.access import may_edit
@@ -44,6 +45,7 @@ def inbox(request: SignedInRequest) -> HttpResponse:
         "proposals": proposals.to_decide(request.user)[:SHOWN_MAX_SUGGESTIONS],
         "declined": proposals.declined_of(request.user)[:SHOWN_MAX_SUGGESTIONS],
         "waiting_skills": waiting_own_skills(request.user),
+        "gone": len(documents_without_file(Space.objects.own_of(request.user))),
         "more": max(0, rows.count() - SHOWN_MAX_SUGGESTIONS),
         "drop": golden.drop(Space.objects.own_of(request.user)),
     }

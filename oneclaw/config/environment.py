@@ -6,7 +6,6 @@ Every function raises ImproperlyConfigured, with a sentence that says how to cor
 import os
 import re
 import sys
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -91,16 +90,6 @@ def existing_folder(name: str) -> str:
     value = text(name)
     if value and not Path(value).expanduser().is_dir():
         raise ImproperlyConfigured(f"{name} is “{value}”; it must be the path of a folder.")
-    return value
-
-
-def subfolder(name: str) -> str:
-    """Return the variable `name`, the name of a folder, or of one in others (`a/b`); "" when not set."""
-    value = unicodedata.normalize("NFC", text(name)).strip("/")
-    parts = value.split("/") if value else []
-    is_name = value.isprintable() and "\\" not in value and ":" not in value and len(value.encode()) <= 100
-    if not is_name or any(part != part.strip() or part[:1] in ("", ".") or part.endswith(".md") for part in parts):
-        raise ImproperlyConfigured(f"{name} is “{text(name)}”; it must be a name such as Notes, or Notes/Chats.")
     return value
 
 

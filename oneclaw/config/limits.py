@@ -23,6 +23,8 @@ PERSON_REQUESTS = environment.whole("ONECLAW_PERSON_REQUESTS", 3, *AT_ONCE_BOUND
 # Searches of one person that may run at once in a web process; further ones are refused.
 PERSON_SEARCHES = environment.whole("ONECLAW_PERSON_SEARCHES", 4, *AT_ONCE_BOUNDS)
 SEARCHES_PER_MINUTE = environment.whole("ONECLAW_SEARCHES_PER_MINUTE", 120, *PER_MINUTE_BOUNDS)
+# Open sockets of one person in each web process: tabs, windows and devices.
+SOCKETS = environment.whole("ONECLAW_SOCKETS", 20, 1, 10_000)
 # How deep a sub-session may be below a person's conversation: 1: a sub-session begins no other one; 0: there are none.
 SPAWN_DEPTH = environment.whole("ONECLAW_SPAWN_DEPTH", 1, 0, 3)
 # Tokens that all sub-sessions of one answer may read and write together.

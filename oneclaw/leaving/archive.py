@@ -21,6 +21,8 @@ from oneclaw.models import AuditKind, User, validate_timezone
 FORMAT, VERSION = "oneclaw.account", 1
 ABOUT = "account.json"
 MEGABYTE_BYTES = 1024 * 1024
+# A file of JSON in an archive, such as a conversation, which takes many times as much when it is parsed.
+JSON_MAX_BYTES = 64 * MEGABYTE_BYTES
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def read(user: User, file: IO[bytes], alive: Alive = lambda: None) -> dict[str, 
 
 def json_of(incoming: ArchiveReader, path: str) -> dict[str, Any]:
     """Return the JSON object in the file at `path`; an empty one without the file. Raise BadArchiveError."""
-    data = incoming.read(path)
+    data = incoming.read(path, JSON_MAX_BYTES)
     try:
         value = json.loads(data) if data is not None else {}
     except (ValueError, RecursionError):

@@ -32,6 +32,10 @@ class ArchiveTooLargeError(BadArchiveError):
     wording = _("This archive is too large to be imported here. Ask your administrator to raise the limit.")
 
 
+class MemberTooLargeError(ArchiveTooLargeError):
+    """A file of an archive that unpacks to more than such a file may have."""
+
+
 @dataclass(frozen=True)
 class ZipEntry:
     """A file of a zip file: its path, its bytes in pieces, and the local time of its last change."""
@@ -94,7 +98,7 @@ def next_chunk(pieces: Iterator[bytes]) -> bytes:
 
 
 class ArchiveReader:
-    """An uploaded zip file, of which at most `max_bytes` bytes are unpacked in all."""
+    """An uploaded zip file, of whose files at most `max_bytes` bytes are unpacked in all."""
 
     def __init__(self, file: IO[bytes], max_bytes: int) -> None:
         """Open the archive. Raise BadArchiveError when it is none."""
@@ -103,7 +107,9 @@ class ArchiveReader:
         except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OSError):
             raise BadArchiveError from None
         self._entries = {entry.filename: entry for entry in self._archive.infolist() if not entry.is_dir()}
-        self._left = max_bytes
+        self._max_bytes, self._unpacked = max_bytes, 0
+        # What was unpacked of each file, which counts once.
+        self._sizes: dict[str, int] = {}
         if len(self._entries) > ARCHIVE_MAX_FILES:
             raise ArchiveTooLargeError
 
@@ -111,19 +117,31 @@ class ArchiveReader:
         """Return the paths of the files below `folder`, which ends with a slash, in their order."""
         return sorted(name for name in self._entries if name.startswith(folder))
 
-    def read(self, name: str) -> bytes | None:
-        """Return the bytes of the file; None when there is none. Raise BadArchiveError."""
-        entry = self._entries.get(name)
-        if entry is None:
-            return None
+    def read(self, name: str, max_bytes: int) -> bytes | None:
+        """Return the bytes of the file, at most `max_bytes`; None when there is none. Raise as `pieces` does."""
+        return b"".join(self.pieces(name, max_bytes)) if name in self._entries else None
+
+    def pieces(self, name: str, max_bytes: int) -> Iterator[bytes]:
+        """Yield the bytes of the file piece by piece; it may be read again.
+
+        No more than `max_bytes` are unpacked: raise MemberTooLargeError when it has more, ArchiveTooLargeError when the
+        archive has, and BadArchiveError when it cannot be read.
+        """
+        entry = self._entries[name]
         if entry.compress_type not in METHODS or entry.flag_bits & 1:
             raise BadArchiveError
+        size = 0
         try:
             with self._archive.open(entry) as stream:
-                data = stream.read(self._left + 1)
+                while piece := stream.read(CHUNK_BYTES):
+                    size += len(piece)
+                    if size > max_bytes:
+                        raise MemberTooLargeError
+                    if self._unpacked - self._sizes.get(name, 0) + size > self._max_bytes:
+                        raise ArchiveTooLargeError
+                    yield piece
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError):
             raise BadArchiveError from None
-        if len(data) > self._left:
-            raise ArchiveTooLargeError
-        self._left -= len(data)
-        return data
+        finally:
+            self._unpacked += max(0, size - self._sizes.get(name, 0))
+            self._sizes[name] = max(size, self._sizes.get(name, 0))

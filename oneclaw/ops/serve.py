@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psycopg
 from django.conf import settings
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection
 
 from oneclaw import llm, pubsub
@@ -85,6 +85,8 @@ def prepare() -> None:
         raise CannotStartError(str(error)) from error
     except psycopg.OperationalError as error:
         raise CannotStartError(f"The database of DATABASE_URL cannot be reached: {cause(error)}") from error
+    except CommandError as error:
+        raise CannotStartError(str(error)) from error
     except DatabaseError as error:
         raise CannotStartError(f"The database cannot be brought up to date: {cause(error)}") from error
     except OSError as error:

@@ -65,7 +65,8 @@ def service(view: View) -> View:
             # Too long for its column, or a NUL in it. The transaction is rolled back by then.
             detail = "A value is too long, or has a character that cannot be stored."
             return answer(scim.InvalidValueException(detail=detail).to_error(), 400)
-        except json.JSONDecodeError:
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+            # RecursionError: it is nested too deep.
             return answer(scim.InvalidSyntaxException().to_error(), 400)
 
     return called

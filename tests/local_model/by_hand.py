@@ -8,7 +8,6 @@ import venv
 from pathlib import Path
 
 import pytest
-from django.conf import settings as of_django
 
 from chat.models import Turn
 from oneclaw import llm
@@ -27,7 +26,7 @@ SERVE = Path(__file__).with_name("serve.py")
 @pytest.fixture(scope="session")
 def python():
     """The interpreter of an environment with the server and the model."""
-    home = of_django.HOME / "local-model"
+    home = Path(__file__).parents[2] / "data" / "local-model"
     interpreter = home / "bin" / "python"
     if not (home / "installed").exists():
         venv.create(home, with_pip=True, clear=True)
@@ -55,7 +54,7 @@ def local(python, settings):
     yield serve
     for process in started:
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 class PatientTalk(Talk):

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
+from django.db.models.signals import post_save
 from django.dispatch import receiver
 
 from chat.models import QueuedMessage, Turn
@@ -39,17 +40,27 @@ def end_work_of_former_writers(space_id: int, user_ids: Collection[int], **_: An
         end_work_of(former, space_id)
 
 
-@transaction.atomic
+@receiver(post_save, sender=User)
+def end_work_of_disabled(instance: User, created: bool, update_fields: frozenset[str] | None, **_: Any) -> None:
+    """Stop the running answers of a person who was disabled, and drop what they have queued; others' go on."""
+    if not created and not instance.is_active and (update_fields is None or "is_active" in update_fields):
+        _end_work([instance.pk], Q())
+
+
 def end_work_of(user_ids: Collection[int], space_id: int) -> None:
     """Ask the running answers of these people in shared conversations of the space to stop, and delete what they have
     queued there."""
-    in_space = Q(session__space=space_id, session__shared_at__isnull=False)
-    asked = Turn.objects.running().filter(in_space).alias(asker=Coalesce(F("asked_by"), F("session__owner")))
+    _end_work(user_ids, Q(session__space=space_id, session__shared_at__isnull=False))
+
+
+@transaction.atomic
+def _end_work(user_ids: Collection[int], where: Q) -> None:
+    asked = Turn.objects.running().filter(where).alias(asker=Coalesce(F("asked_by"), F("session__owner")))
     notifications: list[pubsub.Hint] = []
     for turn in asked.filter(asker__in=user_ids):
         Turn.objects.filter(pk=turn.pk).update(stop_requested=True)
         notifications.append((f"session:{turn.session_id}", {"kind": "stop", "turn": turn.pk}))
-    queued = QueuedMessage.objects.filter(in_space, author__in=user_ids)
+    queued = QueuedMessage.objects.filter(where, author__in=user_ids)
     notifications += [(f"session:{each}", {"kind": "queue"}) for each in set(queued.values_list("session", flat=True))]
     queued.delete()
     if notifications:

@@ -8,18 +8,21 @@ from django.db import transaction
 
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, Group, GroupMember, User
+from oneclaw.text import replace_unstorable
 
 logger = logging.getLogger(__name__)
 
 OIDC, SAML, SCIM = "oidc", "saml", "scim"
 NAME_MAX_CHARS = 150
+# Of one person. A claim with more counts as one that says that there are too many.
+GROUPS_MAX_COUNT = 500
 # A claim that says that there are too many groups to send them.
 OVERFLOW_CLAIM = "hasgroups"
 
 
 def group_names(claims: Mapping[str, Any], claim: str) -> list[str] | None:
-    """Return the names of the groups that `claim` of `claims` has; None when the provider only says that there are too
-    many to send.
+    """Return the names of the groups that `claim` of `claims` has; None when there are more than GROUPS_MAX_COUNT, or
+    the provider only says that there are too many to send.
 
     A claim that is missing means no groups: providers leave out an empty list. Pure.
     """
@@ -29,7 +32,8 @@ def group_names(claims: Mapping[str, Any], claim: str) -> list[str] | None:
     names = [found] if isinstance(found, str) else found
     if not isinstance(names, list):
         return []
-    return list(dict.fromkeys(name.strip() for name in names if isinstance(name, str) and name.strip()))
+    found_names = (replace_unstorable(name).strip() for name in names[: GROUPS_MAX_COUNT + 1] if isinstance(name, str))
+    return list(dict.fromkeys(filter(None, found_names))) if len(names) <= GROUPS_MAX_COUNT else None
 
 
 @transaction.atomic
@@ -40,7 +44,7 @@ def apply_groups(user: User, managed_by: str, claims: Mapping[str, Any], claim: 
     """
     names = group_names(claims, claim)
     if names is None:
-        logger.warning("The provider sent too many groups of person %s to list them; they stay as they are.", user.pk)
+        logger.warning("The provider has too many groups of person %s; they stay as they are.", user.pk)
         return
     # One at a time for a person: two sign-ins at once would each add what the other removes.
     User.objects.select_for_update().get(email=user.email)

@@ -1,5 +1,6 @@
 """Messages that name where they come from, and what the API says of conversations and their routes."""
 
+import asyncio
 import uuid
 
 import pytest
@@ -7,9 +8,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from chat.conversations.keys import Sender
-from chat.models import IdentityLink, SessionRoute
+from chat.models import IdentityLink, Message, SessionRoute
 from chat.routes import identities
 from oneclaw.threads import in_database
+from tests import scripted as model
 from tests.chat.routes.cast import TELEGRAM, link_as_owner, written
 from tests.conversations import send, settle, summarise
 from tests.programs import refusal
@@ -183,3 +185,24 @@ async def test_a_conversation_is_exported(transactional_db, async_client, ada, a
     assert (await async_client.get(address, {"format": "exe"}, headers=own)).status_code == 422
     other = await async_client.get(address, headers={"Authorization": f"Bearer {strangers.token}"})
     assert other.status_code == 404
+
+
+async def test_first_messages_of_one_route_at_once_are_all_stored_and_answered_in_order(quick, said, scripted):
+    scripted.default = lambda body: model.answer(model.text(["Yes", "."], pace=0.05))
+    told = []
+    for number in range(5):
+        told.append(asyncio.create_task(said(f"Message {number}")))
+        await asyncio.sleep(0.05)
+    answers = await asyncio.gather(*told)
+    assert [status for status, _ in answers] == [200] * 5
+    assert len({answer["session"] for _, answer in answers}) == 1
+    rows = await in_database(lambda: list(Message.objects.order_by("seq").values_list("role", "text")))
+    assert rows == [row for number in range(5) for row in (("user", f"Message {number}"), ("assistant", "Yes."))]
+
+
+async def test_the_same_message_twice_at_once_is_stored_once(quick, said, scripted):
+    scripted.default = lambda body: model.answer(model.text(["Yes", "."], pace=0.05))
+    client_id = str(uuid.uuid4())
+    answers = await asyncio.gather(*(said("Hello", client_id=client_id) for _ in range(3)))
+    assert all(status == 200 for status, _ in answers)
+    assert await in_database(Message.objects.filter(role="user").count) == 1

@@ -179,8 +179,13 @@ def test_a_deleted_file_asks_first(space, memory, append, document_of, ada, clie
     client.force_login(ada)
     question = "The file of MEMORY.md was deleted in the folder."
     assert question not in client.get("/memory/files").content.decode()
+    assert "was deleted in its folder" not in client.get("/memory/inbox/").content.decode()
     memory.unlink()
     assert question in client.get("/memory/files").content.decode()
+    for page in ("/memory/inbox/", "/memory/"):
+        shown = client.get(page).content.decode()
+        assert "1 file of your memory was deleted in its folder" in shown, page
+        assert "Nothing is waiting for you" not in shown
     address = f"/memory/{document_of(space).pk}/gone"
     client.post(address, {"answer": "keep"})
     assert memory.read_text() == "- one\n- two\n- three\n"

@@ -9,11 +9,11 @@ from django.utils import timezone
 
 from chat.models import ChatSession, default_agent
 from memory.documents import write
-from memory.documents.write import Author, Replace, Source
+from memory.documents.write import Author, Delete, Replace, Source
 from memory.models import DocumentJob, MemoryDocument
 from memory.notes import document_jobs, flush
 from memory.notes.recent import ConversationSummary, read, updated
-from memory.policy.paths import recent_path
+from memory.policy.paths import RECENT_NAME
 from oneclaw.jobs import ClaimLostError
 from oneclaw.models import Budget, Space
 from tests.scripted import answer, error
@@ -31,7 +31,7 @@ def do(session):
 
 
 def content(space):
-    return MemoryDocument.objects.get(space=space, path=recent_path()).content
+    return MemoryDocument.objects.get(space=space, path=RECENT_NAME).content
 
 
 def test_a_flushed_conversation_gets_a_section_with_title_time_and_summary(session, say, space, scripted):
@@ -99,21 +99,22 @@ def test_the_setting_says_how_many_are_kept(session, say, ada, space, scripted, 
     assert content(space).count("/c/") == 10
 
 
-def test_the_setting_says_in_which_folder_it_is_and_the_file_moves_there(session, say, ada, space, scripted, settings):
+def test_a_file_that_an_earlier_release_kept_in_a_folder_moves_back(session, say, ada, space, scripted):
     scripted.default = lambda body: answer(BERN)
     other = ChatSession.objects.create(key="other", owner=ada, agent=default_agent())
     # What a person named so is left alone.
     write.apply(space, "Lists/Recent Conversations.md", Replace("# My list\n", 0), Author(Source.PAGE))
     say(session, "I move to Bern.")
     do(session)
-    settings.RECENT_FOLDER = "Notes/Chats"
+    written = space.documents.get(path=RECENT_NAME)
+    write.apply(space, "Notes/Chats/Recent Conversations.md", Replace(written.content, 0), Author(Source.PAGE))
+    write.apply(space, RECENT_NAME, Delete(written.version), Author(Source.PAGE))
     say(other, "More")
     do(other)
-    assert recent_path() == "Notes/Chats/Recent Conversations.md"
     assert content(space).count("/c/") == 2
     assert set(space.documents.present().filter(path__contains="Recent").values_list("path", flat=True)) == {
         "Lists/Recent Conversations.md",
-        recent_path(),
+        RECENT_NAME,
     }
     third = ChatSession.objects.create(key="third", owner=ada, agent=default_agent())
     say(third, "Hello")
@@ -128,6 +129,9 @@ def test_the_setting_says_in_which_folder_it_is_and_the_file_moves_there(session
         f"```json\n{BERN}\n```",
         f"Here it is: {BERN} I hope it helps.",
         "Not {this} but " + BERN,
+        BERN.removesuffix("}"),
+        BERN.removesuffix('"}'),
+        f"```json\n{BERN.removesuffix('}')}\n```",
         "Moving to Bern\nAda moves to Bern. The flat is booked.",
         "Title: Moving to Bern\n\nSummary: Ada moves to Bern. The flat is booked.",
         "**Moving to Bern**\n\nAda moves to Bern.\nThe flat is booked.",
@@ -212,7 +216,7 @@ def test_who_comes_back_after_his_time_writes_nothing(session, say, space, scrip
 
 
 def test_a_document_changed_by_its_owner_is_kept(session, say, space, scripted):
-    write.apply(space, recent_path(), Replace("# My list\n", 0), Author(Source.PAGE))
+    write.apply(space, RECENT_NAME, Replace("# My list\n", 0), Author(Source.PAGE))
     scripted.default = lambda body: answer(BERN)
     say(session, "one")
     do(session)

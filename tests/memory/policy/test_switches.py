@@ -15,7 +15,7 @@ from memory.index.documents import index_document
 from memory.models import DocumentJob, Flush, MemoryDocument, SwitchChoice
 from memory.notes import claims, coverage, document_jobs, flush
 from memory.policy import switches
-from memory.policy.paths import recent_path
+from memory.policy.paths import RECENT_NAME
 from memory.policy.switches import Switch
 from memory.tools.get import GET
 from memory.tools.reading import SEARCH
@@ -149,21 +149,21 @@ def test_an_administrators_word_reaches_running_conversations_too(ada, space, ap
 
 
 def test_without_saved_memory_only_recent_conversations_are_found_and_the_other_way_round(session, space, append, off):
-    for path in ("MEMORY.md", "memory/2026-11-20.md", recent_path()):
+    for path in ("MEMORY.md", "memory/2026-11-20.md", RECENT_NAME):
         index_document(append(space, "- The ferry to Naxos leaves at seven.\n", path=path).document_id)
 
     def found():
         return {hit["path"] for hit in call(SEARCH, session, query="ferry Naxos", min_score=0).content["results"]}
 
-    assert found() == {"MEMORY.md", "memory/2026-11-20.md", recent_path()}
+    assert found() == {"MEMORY.md", "memory/2026-11-20.md", RECENT_NAME}
     off(Switch.RECENT)
     assert found() == {"MEMORY.md", "memory/2026-11-20.md"}
     with pytest.raises(ToolError):
-        call(GET, session, path=recent_path())
+        call(GET, session, path=RECENT_NAME)
     switches.choose(session.owner, Switch.RECENT, True)
     off(Switch.SAVED)
-    assert found() == {recent_path()}
-    assert call(GET, session, path=recent_path()).content["total_lines"] == 1
+    assert found() == {RECENT_NAME}
+    assert call(GET, session, path=RECENT_NAME).content["total_lines"] == 1
     with pytest.raises(ToolError):
         call(GET, session, path="MEMORY.md")
 
@@ -256,14 +256,14 @@ def test_recent_conversations_are_kept_without_saved_memory_and_the_other_way_ro
         document_jobs.run(job_id)
     tasks.flush_soon(session, "switched")
     assert DocumentJob.objects.due_ids() == []
-    assert [document.path for document in MemoryDocument.objects.all()] == [recent_path()]
+    assert [document.path for document in MemoryDocument.objects.all()] == [RECENT_NAME]
     before = MemoryDocument.objects.get().content
     switches.choose(ada, Switch.SAVED, True)
     off(Switch.RECENT)
     say(session, "And more.", at=timezone.now().isoformat())
     flush.run(flush.request(session, "left").pk)
     assert not DocumentJob.objects.open().exists()
-    assert MemoryDocument.objects.get(path=recent_path()).content == before
+    assert MemoryDocument.objects.get(path=RECENT_NAME).content == before
 
 
 def test_without_saved_memory_new_and_reset_keep_nothing(session, say, off, scripted):

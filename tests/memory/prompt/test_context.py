@@ -137,14 +137,6 @@ def test_recent_conversations_have_a_share_of_the_budget_and_are_taken_whole(ses
     assert sum(map(len, files.values())) < ALL_FILES_MAX_CHARS + 200 * len(files)
 
 
-def test_recent_conversations_are_read_from_the_folder_of_the_setting(session, space, append, settings):
-    append(space, section("Tea"), path=RECENT_NAME)
-    append(space, section("Cake"), path=f"Notes/{RECENT_NAME}")
-    settings.RECENT_FOLDER = "Notes"
-    assert "[Cake]" in make_head(session).system
-    assert "[Tea]" not in make_head(session).system
-
-
 def test_recent_conversations_leave_the_prompt_with_their_switch(session, space, append, ada):
     append(space, section("Tea"), path=RECENT_NAME)
     assert "[Tea]" in make_head(session).system

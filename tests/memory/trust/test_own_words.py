@@ -8,7 +8,7 @@ from chat.models import ChatSession, Head, default_agent
 from memory.documents.write import Append, Author, Replace, Source, apply
 from memory.models import DocumentJob, MemoryDocument, MemoryRevision, Suggestion
 from memory.notes import document_jobs, flush
-from memory.policy.paths import recent_path
+from memory.policy.paths import RECENT_NAME
 from memory.prompt.context import context_items
 from memory.prompt.items import NAME
 from memory.trust.sources import sent_in_turn
@@ -33,8 +33,8 @@ def test_of_the_ordinary_pairs_in_six_languages_none_waits(ada, space, language)
         earlier = Stage(ada, None, "", pair.earlier)
         earlier.talk(pair.earlier)
         section = f"## 2026-11-20 10:00 [About it](/c/{earlier.session_id})\n\n{pair.earlier}\n"
-        document = MemoryDocument.objects.filter(space=space, path=recent_path()).first()
-        apply(space, recent_path(), Replace(section, document.version if document else 0), by_ada)
+        document = MemoryDocument.objects.filter(space=space, path=RECENT_NAME).first()
+        apply(space, RECENT_NAME, Replace(section, document.version if document else 0), by_ada)
         apply(space, "memory/2026-11-20.md", Append(f"- {pair.earlier}\n"), by_ada)
         stage = Stage(ada, None, pair.earlier, pair.wish)
         session = ChatSession.objects.create(pk=stage.session_id, key=str(number), owner=ada, agent=default_agent())
@@ -71,7 +71,7 @@ def test_six_conversations_about_two_subjects_are_noted_line_by_line_and_keep_th
     lines = [line for _, notes, _ in SUBJECTS for line in notes.split("\n")]
     assert len(lines) == 8
     assert [line for line in lines if line not in log] == []
-    recent = MemoryDocument.objects.get(space=space, path=recent_path()).content
+    recent = MemoryDocument.objects.get(space=space, path=RECENT_NAME).content
     assert [title for _, _, title in SUBJECTS if f"[{title}]" not in recent] == []
     assert recent.count("The person said about") == 6
     assert not Suggestion.objects.exists()
@@ -90,7 +90,7 @@ def test_notes_and_the_summary_of_a_talk_with_a_file_carry_that(ada, space, scri
     assert "Likes green tea" in log.content
     assert "Mallory" not in log.content
     # Title and summary are those of the model, and stand in no prompt of another conversation.
-    assert "[A bank in a file]" in MemoryDocument.objects.get(space=space, path=recent_path()).content
+    assert "[A bank in a file]" in MemoryDocument.objects.get(space=space, path=RECENT_NAME).content
     assert set(MemoryRevision.objects.values_list("is_foreign", flat=True)) == {True}
     later = Stage(ada, None, "Likes green tea.", "Hello")
     session = ChatSession.objects.create(pk=later.session_id, key="later", owner=ada, agent=default_agent())

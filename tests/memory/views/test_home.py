@@ -105,7 +105,7 @@ def test_the_memory_of_an_agent_or_a_space_has_its_name(page, ada, stranger):
     assert 'class="entry__acts"' not in text
 
 
-def test_opening_it_takes_five_statements_however_much_there_is(
+def test_opening_it_takes_six_statements_however_much_there_is(
     client, ada, on, space, django_assert_num_queries, django_capture_on_commit_callbacks
 ):
     client.force_login(ada)
@@ -120,7 +120,7 @@ def test_opening_it_takes_five_statements_however_much_there_is(
                 on("2026-11-03", Append("- noted\n"), path)
         client.get("/memory/")
         # The session, the person, the memories, the curated memory without its content, and the state of the rest.
-        with django_assert_num_queries(5):
+        with django_assert_num_queries(6):
             assert client.get("/memory/").status_code == 200
 
 

@@ -57,10 +57,6 @@ BAD_ADDRESS = "X has brackets or a port that no address can have."
         (lambda: environment.prices("X"), "a=1/2 m=3/x", BAD_PRICE.format("m=3/x")),
         (lambda: environment.postgres("X"), "postgresql://a", "X names no database: add /name after the host."),
         (lambda: environment.folder("X", "json"), "all-MiniLM", "X is “all-MiniLM”; it must be the path of a folder."),
-        *(
-            (lambda: environment.subfolder("X"), bad, f"X is “{bad}”; it must be a name such as Notes, or Notes/Chats.")
-            for bad in ("../up", "a//b", ".hidden", "a.md", "a\\b", "c:", "n" * 101)
-        ),
         (
             lambda: environment.folder("X", "absent"),
             "/",
@@ -75,11 +71,6 @@ def test_a_wrong_value_is_told_in_a_sentence(monkeypatch, read, value, sentence)
     assert str(refused.value) == sentence
 
 
-def test_a_folder_in_a_folder_has_no_slash_around_it(monkeypatch):
-    monkeypatch.setenv("X", "/Notes/Chats/")
-    assert environment.subfolder("X") == "Notes/Chats"
-
-
 def test_an_empty_variable_counts_as_not_set(monkeypatch):
     monkeypatch.setenv("X", "  ")
     assert environment.text("X", "default") == "default"
@@ -88,7 +79,6 @@ def test_an_empty_variable_counts_as_not_set(monkeypatch):
     assert environment.several("X", ["a", "b"]) == ["a", "b"]
     assert environment.postgres("X") is None
     assert environment.folder("X", "absent") == ""
-    assert environment.subfolder("X") == ""
 
 
 def test_a_database_address_becomes_djangos_entry(monkeypatch):

@@ -11,7 +11,7 @@ from django.test import Client
 
 from oneclaw.models import Group, GroupMember, Space, User
 from oneclaw.people import roles
-from oneclaw.people.sign_in import inviting
+from oneclaw.people.sign_in import claims, inviting
 from tests.oidc_provider import OidcProvider
 
 PASSWORD = "correct horse battery"
@@ -267,3 +267,12 @@ def test_sign_in_leads_to_no_other_site_and_takes_no_parameters_for_the_provider
     assert sorted(sent["scope"][0].split()) == ["email", "openid", "profile"]
     assert sent["nonce"] != ["mine"]
     assert client.get(at_provider(response["Location"]))["Location"] == "/"
+
+
+def test_names_of_groups_that_cannot_be_stored_and_too_many_of_them_stop_no_sign_in(db, ada):
+    claims.apply_groups(ada, claims.OIDC, {"groups": ["Res\0earch", "", 7, "Reading"]}, "groups")
+    assert sorted(Group.objects.values_list("name", flat=True)) == ["Reading", "Res\ufffdearch"]
+    too_many = [f"Group {number}" for number in range(claims.GROUPS_MAX_COUNT + 1)]
+    claims.apply_groups(ada, claims.OIDC, {"groups": too_many}, "groups")
+    assert Group.objects.count() == 2
+    assert GroupMember.objects.filter(user=ada).count() == 2

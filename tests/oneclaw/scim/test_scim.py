@@ -206,6 +206,19 @@ def test_a_wrong_message_is_refused_as_scim_says(call, body):
     assert not User.objects.exists()
 
 
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
+def test_a_message_that_is_nested_too_deep_is_refused(call, ada, method):
+    for body in (f'{{"userName": {"[" * 50_000}', f'{{"userName": {"[" * 50_000}{"]" * 50_000}}}'):
+        response = Client().generic(
+            method,
+            "/scim/v2/Users" + ("" if method == "POST" else f"/{ada.pk}"),
+            body,
+            content_type="application/scim+json",
+            headers={"Authorization": f"Bearer {TOKEN}"},
+        )
+        assert response.status_code == 400, response.content.decode()[:200]
+
+
 def test_only_the_token_opens_it_and_without_one_it_is_not_there(call, client, settings, admin_person):
     for path in ("Users", "Groups", "ServiceProviderConfig", "Schemas", "ResourceTypes", f"Users/{admin_person.pk}"):
         assert client.get(f"/scim/v2/{path}").status_code == 401
