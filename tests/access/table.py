@@ -124,6 +124,7 @@ PAGES = """
     message_details                 members     -
     message_raw                     members     -
     message_source                  members     -
+    message_said                    nobody      -
     leave                           members     -
     message_context                 members     -
     message_context_json            members     -
