@@ -19,6 +19,7 @@ from tests.acceptance.lived_in.life import FILE, PEOPLE, STAYING, Act, Life, Mom
 from tests.acceptance.lived_in.person import Page, Person
 from tests.faults.commands import CommandFailedError
 from tests.imports import CHATGPT, CLAUDE
+from tests.stage import until
 
 # What a line of MEMORY.md and of an old log said before the person came here.
 OLD_MEMORY = "- Emil's former company was called Brightwater.\n"
@@ -144,6 +145,10 @@ class Team:
         for name in ("ben", "cleo"):
             email = self.people[name].email
             done(owner.post(f"{self.diary.space}members/add", email=email, role="editor"))
+            person = self.people[name]
+            person.come_back()
+            (number,) = set(re.findall(r"/spaces/invitations/(\d+)", done(person.get("/spaces/")).text))
+            done(person.post(f"/spaces/invitations/{number}", do="accept"))
 
     def sets_a_budget(self, owner: Person) -> None:
         """Limit what everybody may spend in a month, far above what they do."""
@@ -156,20 +161,22 @@ class Team:
 
     def imports_conversations(self, person: Person) -> None:
         """Bring conversations of other programs."""
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w") as archive:
-            archive.writestr("conversations.json", json.dumps([CHATGPT]))
-        done(person.upload("/import", "chatgpt.zip", packed.getvalue()))
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w") as archive:
-            archive.writestr("conversations.json", json.dumps([CLAUDE]))
-        done(person.upload("/import", "claude.zip", packed.getvalue()))
+        for name, conversation in (("chatgpt.zip", CHATGPT), ("claude.zip", CLAUDE)):
+            packed = io.BytesIO()
+            with zipfile.ZipFile(packed, "w") as archive:
+                archive.writestr("conversations.json", json.dumps([conversation]))
+
+            def is_taken(name: str = name, content: bytes = packed.getvalue()) -> bool:
+                # One import of a person runs at a time.
+                return person.upload("/import", name, content).status == 200
+
+            until(is_taken, 120, f"{name} was taken")
 
     def imports_a_folder(self, person: Person) -> None:
-        """Bring memory that was kept elsewhere, by the command."""
-        folder = self.folder / "old-memory"
-        (folder / "memory").mkdir(parents=True)
-        (folder / "MEMORY.md").write_text(OLD_MEMORY)
+        """Add memory that was kept elsewhere to one's own, by the commands: an import replaces the files it brings."""
+        folder = self.export(person.name)
+        with (folder / "MEMORY.md").open("a") as file:
+            file.write(f"\n{OLD_MEMORY}")
         (folder / "memory" / "2025-01-03.md").write_text(OLD_LOG)
         self.household.run("memory", "import", str(folder), "--user", person.email, "--wait")
 
@@ -239,7 +246,10 @@ class Team:
         numbers = set(re.findall(r"/team/people/(\d+)/", done(owner.get("/team/people/")).text))
         pages = [owner.get(f"/team/people/{number}/") for number in sorted(numbers)]
         path = next(page.path for page in pages if emil.email in page.words)
-        page = owner.prove(owner.post(f"{path}offboard", to=self.people["dora"].email))
+        # The form says what goes with him, and is sent as it was read.
+        form = owner.prove(owner.get(f"{path}offboard"))
+        (digest,) = re.findall(r'name="digest" value="(\w+)"', form.text)
+        page = owner.prove(owner.post(f"{path}offboard", to=self.people["dora"].email, digest=digest))
         assert "/team/offboardings/" in page.path, (page.status, page.path, page.words[:400])
         emil.leave()
 

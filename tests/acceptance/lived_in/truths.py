@@ -38,6 +38,9 @@ class Ending:
     def __init__(self, household: Household, team: Team, model: LifeModel | None) -> None:
         self.household, self.team, self.model = household, team, model
         self.diary = team.diary
+        for person in team.present:
+            # More than two weeks after they signed in.
+            person.come_back()
         self.files = {name: team.export(name) for name in team.people}
 
     def problems(self) -> list[str]:
@@ -197,7 +200,6 @@ class Ending:
     def pages_open(self) -> Iterator[str]:
         """Every page to which a link leads opens without an error, for everybody."""
         for person in self.team.present:
-            person.come_back()
             for path, status, words in opened(person):
                 if status >= 400 or ERROR_PAGE.search(words):
                     yield f"{person.name} opens {path}: {status} {words[:200]}"
