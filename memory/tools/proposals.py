@@ -129,7 +129,7 @@ def accept(proposal: Proposal, user: User, text: str | None = None) -> Proposal:
     """Write the proposal into the space's MEMORY.md, as `text` if it was edited, and return the accepted row.
 
     Idempotent: of several answers the first counts, and the row says which. Raise NotYoursToDecideError unless `user`
-    may decide at this moment, also when somebody who may not write the text directly has edited it, for that is theirs;
+    may decide at this moment, also when a person who may not write the text directly has edited it, for that is theirs;
     another ProposalError, DocumentError or InvalidTextError when the text cannot be written, and LineForgottenError; it
     then still waits.
     """

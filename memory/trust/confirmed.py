@@ -28,7 +28,7 @@ TAG = re.compile(r"<[^<>]{0,4000}>")
 
 def text_shown(html: str) -> str:
     """Return the words of a rendered message: what the page shows of it, and nothing that its Markdown hides, nor what
-    is closed until somebody opens it: what the model thought, the cards of its tools, and code with many lines."""
+    is closed until the person opens it: what the model thought, the cards of its tools, and code with many lines."""
     for start, end, sign in CLOSED:
         first, *others = html.split(start)
         parts = (part.partition(end) for part in others)
