@@ -22,7 +22,7 @@ from pydantic.functional_validators import field_validator
 
 from chat.attachments import store
 from chat.conversations.model_choice import Choice
-from chat.conversations.pasted import Ranges, checked
+from chat.conversations.pasted import BadRangesError, Ranges, checked
 from chat.live.errors import FrameError
 from oneclaw.text import InvalidTextError, formatted_number, validated_text
 
@@ -56,7 +56,11 @@ def ranges_of_text(value: object, info: ValidationInfo) -> Ranges | None:
     # Of an invalid text, the text is what is said to be wrong.
     if value in (None, "") or not isinstance(text, str):
         return None
-    return checked(json.loads(value) if isinstance(value, str) else value, text)
+    try:
+        return checked(json.loads(value) if isinstance(value, str) else value, text)
+    except RecursionError:
+        # It is nested too deep.
+        raise BadRangesError from None
 
 
 Pasted = Annotated[Ranges | None, PlainValidator(ranges_of_text)]

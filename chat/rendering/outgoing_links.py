@@ -14,6 +14,9 @@ from django.urls import reverse
 # A link as the sanitiser writes it (chat/rendering/markdown.py).
 LINK = re.compile(r'<a href="(https?://[^"]*)"([^>]*)>(.*?)</a>', re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
+SCHEME = re.compile(r"https?://")
+# What makes another host of one: bank.example.evil.test, bank.example@evil.test, bank.example:pw@evil.test.
+HOST_GOES_ON = re.compile(r"\.?[\w-]|[^\s/?#]*@")
 # A shorter path has no room for words.
 PATH_MIN_CHARS = 8
 # A host such as www.example.org has as many labels.
@@ -31,12 +34,18 @@ def with_hosts(html: str, message_id: int | None) -> str:
         address, rest, text = unescape(found[1]), found[2], found[3]
         host = host_of(address)
         # A text that is the address, or begins as it, says already where it leads.
-        named = "" if host and host in unescape(TAG.sub("", text)) else f' data-host="{escape(host)}"'
+        named = "" if says_host(unescape(TAG.sub("", text)), host) else f' data-host="{escape(host)}"'
         if message_id is not None and has_room_for_words(address):
             address = reverse("leave", args=[message_id, signed(message_id, address)])
         return f'<a href="{escape(address)}"{named}{rest}>{text}</a>'
 
     return LINK.sub(shown, html)
+
+
+def says_host(text: str, host: str) -> bool:
+    """Return whether the text of a link is an address of `host`, or begins as one. Pure."""
+    shown = SCHEME.sub("", text.strip().lower())
+    return bool(host) and shown.startswith(host) and HOST_GOES_ON.match(shown, len(host)) is None
 
 
 def host_of(address: str) -> str:

@@ -117,11 +117,16 @@ def share(
 def space_of_members(session: ChatSession) -> Space | None:
     """Return the space whose members' words are in `session`, shared or private again; None for one person's words.
 
-    An unsaved space, which allows nothing, is returned for one that the conversation is in no more.
+    An unsaved space, which allows nothing, is returned for one that the conversation is in no more, also when it was
+    moved to another space, in which not everybody is who has written.
     """
-    if not session.is_shared and not written_by_members(session).exists():
+    if session.is_shared:
+        return session.space or Space()
+    written = written_by_members(session)
+    if not written.exists():
         return None
-    return session.space or Space()
+    was_moved = session.space is None or written.exclude(author__space_roles__space=session.space_id).exists()
+    return Space() if was_moved else session.space
 
 
 def space_of(user: User, scope: str, space_id: int | None) -> Space | None:

@@ -15,6 +15,8 @@ from oneclaw.models import Space
 Source = MemoryRevision.Source
 # The newest revisions of documents that are read.
 READ_MAX_REVISIONS = 1_000
+# Shorter pieces of a line say nothing, and stand in lines of others by chance.
+PIECE_MIN_CHARS = 20
 
 
 def foreign_lines(space: Space, paths: Collection[str]) -> frozenset[str]:
@@ -25,6 +27,14 @@ def foreign_lines(space: Space, paths: Collection[str]) -> frozenset[str]:
     made = rows.filter(Q(is_foreign=True) | Q(source=Source.IMPORT)).order_by("-pk").values_list("hunks", flat=True)
     added = {line for hunks in made[:READ_MAX_REVISIONS] for hunk in hunks for line in hunk["added"] if line.strip()}
     return frozenset(added)
+
+
+def holds_foreign(text: str, lines: Collection[str]) -> bool:
+    """Return whether a line of `text` is one of these foreign `lines`, or a piece of one: a long line is searched in
+    several pieces, and the last line of a passage may be cut. Pure."""
+    whole, joined = {line.strip() for line in lines}, "\n".join(lines)
+    shown = (line.strip() for line in text.split("\n"))
+    return any(line in whole or (len(line) >= PIECE_MIN_CHARS and line in joined) for line in shown if line)
 
 
 def is_of_one(space: Space, person_id: int) -> bool:

@@ -17,7 +17,7 @@ from memory.policy.addresses import located
 from oneclaw.models import Space
 
 UUID_FORM = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-IN_RESULT = re.compile(rf"spaces/\d{{1,18}}/|/(?:c|files)/{UUID_FORM}|\"document\": ?\d{{1,18}}\b")
+IN_RESULT = re.compile(rf"spaces/\d{{1,18}}/|/(?:c|files)/{UUID_FORM}|\"document\\?\": ?\d{{1,18}}\b")
 CONVERSATION, FILE, ATTACHED = "/c/", "/d/", "/files/"
 
 
@@ -32,7 +32,8 @@ def left_out(count: int) -> str:
 
 
 def addresses_in(result: str) -> set[str]:
-    """Return the addresses that the result of a tool of memory names, without the path in a space. Pure."""
+    """Return the addresses that the result of a tool of memory names, without the path in a space, also where it is the
+    text of another result. Pure."""
     found = IN_RESULT.findall(result)
     return {f"{FILE}{each.rpartition(':')[2].strip()}" if each[0] == '"' else each for each in found}
 

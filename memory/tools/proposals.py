@@ -13,7 +13,7 @@ from memory.documents import write
 from memory.documents.write import Author, Replace, Source
 from memory.models import MemoryDocument, MemoryRevision, Proposal
 from memory.policy import tombstones
-from memory.policy.access import may_write
+from memory.policy.access import may_edit, may_write
 from memory.policy.paths import AGENTS, CURATED
 from memory.policy.same_words import occurs_in
 from memory.policy.secrets import masked
@@ -104,7 +104,7 @@ def propose_instructions(space: Space, text: str, author: User) -> Proposal:
 
     Raise ProposalError when it is not possible, and LineForgottenError for a line that was forgotten in the space.
     """
-    text, _secrets = masked(replace_unstorable(text).strip())
+    text, _secrets = masked(replace_unstorable(text).replace("\r\n", "\n").strip())
     if not text or len(text) > INSTRUCTIONS_MAX_CHARS:
         raise BadProposalError(most=INSTRUCTIONS_MAX_CHARS)
     refuse_forgotten(space, text)
@@ -129,15 +129,21 @@ def accept(proposal: Proposal, user: User, text: str | None = None) -> Proposal:
     """Write the proposal into the space's MEMORY.md, as `text` if it was edited, and return the accepted row.
 
     Idempotent: of several answers the first counts, and the row says which. Raise NotYoursToDecideError unless `user`
-    may decide at this moment, another ProposalError, DocumentError or InvalidTextError when the text cannot be written,
-    and LineForgottenError; it then still waits.
+    may decide at this moment, also when a person who may not write the text directly has edited it, for that is theirs;
+    another ProposalError, DocumentError or InvalidTextError when the text cannot be written, and LineForgottenError; it
+    then still waits.
     """
     row = Proposal.objects.select_for_update(of=("self",)).select_related("space", "author").get(pk=proposal.pk)
     if not row.is_waiting:
         return row
     if not Proposal.objects.to_decide_by(user).filter(pk=row.pk).exists():
         raise NotYoursToDecideError
-    wanted, _secrets = masked((row.text if text is None else text).strip())
+    wanted, _secrets = masked((row.text if text is None else text.replace("\r\n", "\n")).strip())
+    # Browsers send a text of several lines with other line ends.
+    is_edited = text is not None and text.strip().splitlines() != row.text.strip().splitlines()
+    path = AGENTS if row.kind == Proposal.Kind.INSTRUCTIONS else CURATED
+    if is_edited and not may_edit(user, row.space, path):
+        raise NotYoursToDecideError
     most = INSTRUCTIONS_MAX_CHARS if row.kind == Proposal.Kind.INSTRUCTIONS else TEXT_MAX_CHARS
     if not wanted or len(wanted) > most:
         raise BadProposalError(most=most)

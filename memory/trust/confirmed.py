@@ -17,11 +17,22 @@ YES = re.compile(
 # An unsegmented answer has no end of a word after the yes.
 YES_UNSEGMENTED = re.compile(r"\W*(?:はい|ええ|お願い|そうです|是的|对|好的|可以)")
 BLOCK_END = re.compile(r"</(?:p|li|h\d|tr|td|th|pre|blockquote|div)>|<br ?/?>", re.IGNORECASE)
+# How what is closed begins and ends (templates/chat), and what it has then.
+CLOSED = (
+    ('<details class="thinking">', "</details>", ""),
+    ("<tool-card ", "</tool-card>", ""),
+    ('<div class="code-box">', "</div>", "<details>"),
+)
 TAG = re.compile(r"<[^<>]{0,4000}>")
 
 
 def text_shown(html: str) -> str:
-    """Return the words of a rendered message: what the page shows of it, and nothing that its Markdown hides."""
+    """Return the words of a rendered message: what the page shows of it, and nothing that its Markdown hides, nor what
+    is closed until the person opens it: what the model thought, the cards of its tools, and code with many lines."""
+    for start, end, sign in CLOSED:
+        first, *others = html.split(start)
+        parts = (part.partition(end) for part in others)
+        html = first + "\n".join(["", *(rest if sign in part else part + rest for part, _end, rest in parts)])
     return unescape(TAG.sub("", BLOCK_END.sub("\n", html)))
 
 

@@ -15,7 +15,7 @@ from chat.context import per_message, results
 from chat.extensions import ContextItem
 from chat.models import Attachment, ChatSession, MemoryChoice, Message
 from chat.turns.commands import parse_call
-from memory.documents.foreign import foreign_lines, is_of_one
+from memory.documents.foreign import foreign_lines, holds_foreign, is_of_one
 from memory.models import MemoryDocument, Suggestion
 from memory.policy.access import is_shared, own_space
 from memory.policy.addresses import is_of_others, located
@@ -59,11 +59,15 @@ class Talk:
     session: ChatSession
     person: User | None
     through_seq: int | None = None
-    # Conversations that are being looked into, so that two which have read each other end.
-    seen: frozenset[UUID] = frozenset()
+    # Gathers the other conversations that this one has read, in place of looking into them; None: they are looked into.
+    read: set[UUID] | None = None
     messages: list[Message] = field(init=False)
     # What the system texts quote from documents.
     heads: list[dict[str, Any]] = field(init=False)
+    # Of other conversations, whether each holds foreign text itself, and which others it has read.
+    looked_into: dict[UUID, tuple[bool, frozenset[UUID]]] = field(init=False, default_factory=dict)
+    # The foreign lines of documents of one space by path; None: there is no such document.
+    foreign_at: dict[str, frozenset[str] | None] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         rows = self.session.messages.filter(active=True).order_by("seq")
@@ -226,26 +230,52 @@ class Talk:
         elif is_shared(self.session):
             if self.person is not None and not is_of_one(space, self.person.pk):
                 yield SourceText(Kind.PEOPLE, "", text)
-        elif not MemoryDocument.objects.filter(space=space, path=path).exists():
+        elif (lines := self._foreign_at(space, path)) is None:
             yield SourceText(Kind.TOOL, path, text)
-        elif foreign_lines(space, [path]) & {line.strip("\n") for line in text.split("\n")}:
+        elif holds_foreign(text, lines):
             yield SourceText(Kind.RECALLED, path, text)
 
+    def _foreign_at(self, space: Space, path: str) -> frozenset[str] | None:
+        """Return the foreign lines of the document at `path` of `space`, the own one; None without such a document."""
+        if path not in self.foreign_at:
+            is_there = MemoryDocument.objects.filter(space=space, path=path).exists()
+            self.foreign_at[path] = foreign_lines(space, [path]) if is_there else None
+        return self.foreign_at[path]
+
     def _is_foreign_conversation(self, session_id: str) -> bool:
-        """Return whether another conversation holds foreign text, or is another person's or a sender's."""
+        """Return whether another conversation, or one that it has read, holds foreign text, or is another person's or a
+        sender's. Each is looked into once, however often they have read each other."""
         try:
-            wanted = UUID(session_id)
+            left = [UUID(session_id)]
         except ValueError:
             return True
-        if wanted in self.seen:
+        if self.read is not None:
+            self.read.update(left)
             return False
-        session = ChatSession.objects.select_related("owner", "agent").filter(pk=wanted).first()
+        seen = {self.session.pk}
+        while left:
+            if (wanted := left.pop()) in seen:
+                continue
+            seen.add(wanted)
+            if wanted not in self.looked_into:
+                self.looked_into[wanted] = self._look_into(wanted)
+            is_foreign, others = self.looked_into[wanted]
+            if is_foreign:
+                return True
+            left.extend(others)
+        return False
+
+    def _look_into(self, session_id: UUID) -> tuple[bool, frozenset[UUID]]:
+        """Return whether another conversation is not the owner's, or holds foreign text itself; and which others it has
+        read."""
+        session = ChatSession.objects.select_related("owner", "agent").filter(pk=session_id).first()
         if session is None or session.owner_id != self.session.owner_id or is_shared(session):
-            return True
+            return True, frozenset()
         if session.memory == MemoryChoice.NONE:
-            return True
-        talk = Talk(session, session.owner, seen=self.seen | {self.session.pk, wanted})
-        return any(True for _ in talk.foreign())
+            return True, frozenset()
+        read: set[UUID] = set()
+        is_foreign = any(True for _ in Talk(session, session.owner, read=read).foreign())
+        return is_foreign, frozenset(read)
 
 
 def _imported_seq(session: ChatSession) -> int:

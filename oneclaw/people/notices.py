@@ -8,7 +8,7 @@ account stays for KEPT_DAYS, because who was in it could dismiss it.
 
 import datetime as dt
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
 from django.conf import settings
@@ -23,7 +23,7 @@ from oneclaw.reasons import Reason
 logger = logging.getLogger(__name__)
 
 KEPT_DAYS = 14
-# Notices that a person has at most; the oldest go first.
+# Notices that a person has at most, besides those that stay for some days; the oldest go first.
 MAX_NOTICES = 20
 
 
@@ -42,7 +42,7 @@ def tell(person: User, reason: Reason, *, kept: bool = False, by_mail: bool = Tr
     now = timezone.now()
     until = (now + dt.timedelta(days=KEPT_DAYS)).isoformat() if kept else ""
     made: StoredNotice = {"reason": reason.as_json, "at": now.isoformat(), "kept_until": until}
-    row.notices = [*row.notices, made][-MAX_NOTICES:]
+    row.notices = newest([*row.notices, made], now)
     row.save(update_fields=["notices"])
     person.notices = row.notices
     if by_mail:
@@ -79,6 +79,14 @@ def dismiss(person: User) -> None:
     row = User.objects.select_for_update(no_key=True).get(pk=person.pk)
     row.notices = list(still_kept(row.notices, timezone.now()))
     row.save(update_fields=["notices"])
+
+
+def newest(notices: Sequence[StoredNotice], now: dt.datetime) -> list[StoredNotice]:
+    """Return the newest MAX_NOTICES of `notices`, and those that cannot be dismissed at `now`: others cannot push one
+    of these out by many of their own. Pure."""
+    kept = [each["at"] for each in still_kept(notices, now)]
+    first = len(notices) - MAX_NOTICES
+    return [each for number, each in enumerate(notices) if number >= first or each["at"] in kept]
 
 
 def still_kept(notices: Iterable[StoredNotice], now: dt.datetime) -> Iterable[StoredNotice]:

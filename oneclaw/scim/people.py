@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from oneclaw.audit.record import record
 from oneclaw.models import AuditEvent, AuditKind, User
-from oneclaw.people import roles
+from oneclaw.people import keys, roles
 from oneclaw.people.addresses import check_email
 from oneclaw.people.sign_in.claims import SCIM
 
@@ -91,6 +91,7 @@ def store(user: User, resource: scim.User[Any]) -> None:
         user.is_active, user.awaits_approval = active, False
     user.save()
     if changes and not is_new:
+        end_keys_of_disabled(user)
         record(AuditKind.PERSON_ENABLED if active else AuditKind.PERSON_DISABLED, person=user, by=SCIM)
 
 
@@ -103,7 +104,14 @@ def delete(user: User) -> None:
     user.is_active, user.directory_id = False, None
     user.save(update_fields=["is_active", "directory_id"])
     if was_active:
+        end_keys_of_disabled(user)
         record(AuditKind.PERSON_DISABLED, person=user, by=SCIM)
+
+
+def end_keys_of_disabled(user: User) -> None:
+    """Delete the API keys of `user` when they are disabled, for good: enabling the account gives no key back."""
+    if not user.is_active:
+        keys.end_all(user)
 
 
 def was_disabled_by_admin(user: User) -> bool:

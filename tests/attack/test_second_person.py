@@ -155,3 +155,23 @@ def test_proposed_instructions_do_not_overwrite_later_ones(client, ada, mallory,
     with pytest.raises(proposals.InstructionsChangedError):
         proposals.accept(Proposal.objects.get(), ada)
     assert MemoryDocument.objects.get(space=space, path="AGENTS.md").content == "- Answer in German.\n"
+
+
+@pytest.mark.parametrize("kind", ["line", "instructions"])
+def test_an_editor_accepts_no_words_of_their_own_in_the_place_of_a_proposal(ada, mallory, space, kind):
+    proposed = "The oven is hot.\nThe cellar is cold."
+    if kind == "line":
+        row = proposals.propose(space, proposed, ada, Proposal.Kind.WRITTEN)
+    else:
+        row = proposals.propose_instructions(space, proposed.replace("\n", "\r\n"), ada)
+    with pytest.raises(proposals.NotYoursToDecideError):
+        proposals.accept(row, mallory, FACT)
+    assert not MemoryDocument.objects.exists()
+    # Unchanged, as a browser sends it.
+    assert proposals.accept(row, mallory, proposed.replace("\n", "\r\n")).state == Proposal.State.ACCEPTED
+    assert "\r" not in MemoryDocument.objects.get().content
+
+
+def test_an_owner_edits_what_they_accept(ada, mallory, space):
+    row = proposals.propose(space, "The oven is hot.", mallory, Proposal.Kind.WRITTEN)
+    assert proposals.accept(row, ada, "The oven is cold.").accepted_text == "The oven is cold."

@@ -35,7 +35,7 @@ MANY = [[number, number + 1] for number in range(1001)]
 NO_RANGES = [[[4]], [[8, 4]], [[4, 4]], [[0, 17]], [[-1, 2]], [[4, 8], [6, 9]], [["4", "8"]], [[4.0, 8.0]], MANY]
 
 
-@pytest.mark.parametrize("ranges", [*NO_RANGES, {"a": 1}, "no", 7])
+@pytest.mark.parametrize("ranges", [*NO_RANGES, {"a": 1}, "no", 7, "[" * 50_000])
 def test_other_values_are_refused(ranges):
     with pytest.raises(FrameError, match="pasted must be"):
         frame("x" * 16, pasted=ranges)

@@ -24,6 +24,21 @@ def test_a_link_shows_its_host_unless_its_text_says_it():
     assert "data-host" not in shown("[docs.example.org](https://docs.example.org/)")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://bank.example/?from=evil.example",
+        "bank.example (not evil.example)",
+        "evil.example.bank.example",
+        "https://evil.example@bank.example/",
+        "evil.example:x@bank.example",
+    ],
+)
+def test_a_text_that_names_the_host_in_passing_says_not_where_it_leads(text):
+    html = with_hosts(f'<a href="https://evil.example/" rel="noopener">{text}</a>', 7)
+    assert 'data-host="evil.example"' in html
+
+
 def test_a_link_with_room_for_words_leads_to_our_page_with_the_address_as_it_was_written():
     address = "https://evil.example/collect?d=Lena+harbour&n=1#top"
     html = shown(f"[the weather]({address})")

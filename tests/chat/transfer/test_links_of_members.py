@@ -3,8 +3,10 @@
 import pytest
 from django.test import Client
 
+from chat.conversations import forking
 from chat.conversations.shared import share as shared_with_space
-from chat.models import SharedLink
+from chat.library import spaces
+from chat.models import ChatSession, SharedLink
 from chat.transfer import share
 from oneclaw.models import Space, User
 from oneclaw.spaces import lifecycle, members
@@ -53,6 +55,21 @@ def test_nor_after_the_conversation_is_private_again(ada, session, team):
     assert not session.is_shared
     with pytest.raises(share.NotForOutsideError):
         share.share(ada, session, "week", "everybody")
+
+
+def test_nor_by_a_way_through_another_space_that_allows_it(ada, stranger, session, team):
+    elsewhere = lifecycle.create(ada, lifecycle.checked_draft("Elsewhere", kind="team"))
+    Space.objects.filter(pk=elsewhere.pk).update(links_for_everybody=True)
+    mine = forking.fork(ada, session.messages.order_by("seq").last().pk)
+    spaces.move(ada, mine.pk, elsewhere)
+    mine = ChatSession.objects.get(pk=mine.pk)
+    assert mine.space_id == elsewhere.pk
+    for scope, space in (("everybody", None), ("space", elsewhere.pk)):
+        with pytest.raises(share.NotForOutsideError):
+            share.share(ada, mine, "week", scope, space)
+    # Who has written is in that space as well.
+    members.add_by_email(elsewhere, stranger.email, "reader")
+    assert share.share(ada, ChatSession.objects.get(pk=mine.pk), "week", "everybody")
 
 
 def test_where_the_space_allows_it_its_members_are_told(ada, stranger, session, team):

@@ -5,9 +5,11 @@ import json
 import pytest
 from django.test import Client
 
+from chat.context import results
 from chat.context.lost import LOST_KEY
 from chat.context.prompt import build_request
-from chat.models import Message
+from chat.extensions import ToolError
+from chat.models import ChatSession, Message
 from memory.documents import write
 from memory.documents.write import Append, Author, Source
 from memory.policy.former import addresses_in
@@ -115,8 +117,17 @@ def test_the_next_request_has_nothing_of_it_and_no_thinking_bound_to_it(stranger
     assert question.session.thinking_after_seq > 0
 
 
+def test_nor_is_an_earlier_result_read_again_by_its_address(stranger, team, answer):
+    session = ChatSession.objects.select_related("owner", "agent").get(pk=answer.session_id)
+    assert FOUND in results.text_of_call(session, "call_1")
+    SpaceMember.objects.filter(space=team, user=stranger).delete()
+    with pytest.raises(ToolError):
+        results.text_of_call(session, "call_1")
+
+
 def test_results_name_what_they_are_of():
     found = json.dumps({"results": [{"path": "spaces/7/a.md"}, {"path": "notes/b.md"}, {"document": 12}]})
     assert addresses_in(found) == {"spaces/7/", "/d/12"}
+    assert addresses_in(json.dumps({"path": "/results/call_1", "text": found})) == {"spaces/7/", "/d/12"}
     conversation = "/c/0b6d1f4e-0000-4000-8000-000000000001"
     assert addresses_in(json.dumps({"path": conversation})) == {conversation}

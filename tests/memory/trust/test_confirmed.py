@@ -3,6 +3,7 @@
 import pytest
 
 from chat.rendering.markdown import Definitions, rendered
+from chat.rendering.messages import rendered as shown_blocks
 from memory.trust.confirmed import confirmed_text, is_yes, text_shown
 
 
@@ -42,3 +43,29 @@ def test_what_the_page_does_not_show_is_not_confirmed(hidden):
     assert "crane is late" in shown
     # A picture stands as a link with its words, and HTML as it is written: what the page shows counts.
     assert ("99812" in shown) == (hidden[0] in "<!")
+
+
+CALL = {"type": "tool_use", "id": "toolu_1", "name": "web_read", "input": {"address": "account 99812"}}
+CARD = {"state": "done", "summary": "account 99812", "lines": ["account 99812"], "result": "account 99812"}
+
+
+@pytest.mark.parametrize(
+    "closed",
+    [
+        [{"type": "thinking", "thinking": "The file says: save account 99812.", "signature": "s"}],
+        [CALL],
+        [{"type": "text", "text": "```\n" + "The crane is late.\n" * 60 + "account 99812\n```"}],
+    ],
+)
+def test_what_is_closed_on_the_page_is_not_confirmed(closed):
+    question = {"type": "text", "text": "The crane is late.\n\nShall I remember this?"}
+    html = shown_blocks([*closed, question], {"toolu_1": CARD})
+    assert "99812" in html
+    shown = confirmed_text(text_shown(html))
+    assert "crane is late" in shown
+    assert "99812" not in shown
+
+
+def test_short_code_is_shown():
+    html = shown_blocks([{"type": "text", "text": "```\naccount 99812\n```\n\nShall I remember this?"}], {})
+    assert "99812" in confirmed_text(text_shown(html))

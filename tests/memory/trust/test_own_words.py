@@ -1,6 +1,7 @@
 """Own conversations, own notes and own memory are the person's: what they ask for is saved, whatever stood before."""
 
 import json
+import uuid
 
 import pytest
 
@@ -11,7 +12,9 @@ from memory.notes import document_jobs, flush
 from memory.policy.paths import RECENT_NAME
 from memory.prompt.context import context_items
 from memory.prompt.items import NAME
+from memory.text.chunking import chunks_of
 from memory.trust.sources import sent_in_turn
+from tests.attack.cases import FACT
 from tests.attack.conftest import Stage
 from tests.memory.trust.pairs import TEXTS, pairs_in
 from tests.scripted import answer
@@ -102,3 +105,40 @@ def test_notes_and_the_summary_of_a_talk_with_a_file_carry_that(ada, space, scri
     )
     later.said = "Remember more."
     assert json.loads(later.save("Trusts Mallory."))["waiting"] is True
+
+
+@pytest.mark.parametrize("shown", ["whole", "piece", "cut"])
+def test_a_piece_of_a_foreign_line_is_foreign_too(ada, space, shown):
+    """A line that is longer than what is searched at once is recalled in pieces."""
+    begin = "The minutes say that the roof is repaired in March, and that the crane is late once more. " * 9
+    line = f"- {begin}{FACT}"
+    by_flush = Author(Source.FLUSH, ada, is_foreign=True)
+    apply(space, "memory/2026-11-01.md", Append(f"- Likes green tea.\n{line}\n"), by_flush)
+    pieces = [chunk.text for chunk in chunks_of(line)]
+    assert len(pieces) > 1
+    assert FACT in pieces[-1]
+    text = {"whole": line, "piece": pieces[-1].strip(), "cut": f"Coffee.\n{line[:400]}"}[shown]
+    stage = Stage(ada, None, "", "Remember more of it, please.")
+    stage.items.append(
+        {"kind": "recalled", "path": "memory/2026-11-01.md", "revision": 1, "lines": [1, 2], "text": text}
+    )
+    result = json.loads(stage.save(FACT))
+    assert result.get("waiting") is True, result
+
+
+def test_conversations_that_have_read_each_other_are_looked_into_once(ada, django_assert_max_num_queries):
+    """Each of them has read all the earlier ones: there are thousands of ways from the last to the first."""
+    count = 14
+    ids = [str(Stage(ada, None, "", "").session_id) for _ in range(count)]
+    for number, id in enumerate(ids):
+        stage = Stage(ada, None, "", "", session_id=uuid.UUID(id))
+        found = [{"path": f"/c/{each}", "snippet": "Hi", "source": "conversation"} for each in ids if each != id]
+        stage.talk("I like green tea.", files=[stage.file(text=FACT)] if number == 0 else [])
+        stage.brought("memory_search", json.dumps({"results": found}))
+    last = ChatSession.objects.get(pk=ids[-1])
+    with django_assert_max_num_queries(20 * count):
+        assert [source.kind for source in sent_in_turn(last, ada, None).foreign] == ["found"] * (count - 1)
+    # Without the file, all of it is Ada's own.
+    ChatSession.objects.get(pk=ids[0]).messages.filter(seq=1).update(content=[{"type": "text", "text": "Hi"}])
+    with django_assert_max_num_queries(20 * count):
+        assert not sent_in_turn(last, ada, None).foreign

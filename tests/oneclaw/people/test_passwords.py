@@ -11,7 +11,8 @@ from django.test import Client
 
 from memory.policy import curation
 from oneclaw.models import ApiKey, AuditKind, User
-from oneclaw.people import keys, roles
+from oneclaw.people import keys, notices, roles
+from oneclaw.reasons import Reason
 
 PASSWORD, NEW = "correct horse battery", "a new horse battery staple"
 
@@ -158,3 +159,14 @@ def test_every_response_switches_off_what_no_page_uses(client, ada):
     client.force_login(ada)
     for path in ("/", "/accounts/login/", "/healthz", "/not/there", "/api/v1/sessions"):
         assert "camera=(), " in client.get(path)["Permissions-Policy"]
+
+
+def test_what_stays_is_not_pushed_out_by_many_other_notices(ada):
+    notices.tell(ada, Reason("people.password_by_admins_link", {"who": "eve@example.org"}), kept=True)
+    for number in range(notices.MAX_NOTICES + 5):
+        notices.tell(ada, Reason("spaces.invited", {"who": "Eve", "name": f"Space {number}"}))
+    ada.refresh_from_db()
+    first, *rest = notices.sentences(ada)
+    assert "eve@example.org" in first
+    assert len(rest) == notices.MAX_NOTICES
+    assert "Space 5" in rest[0]

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from oneclaw.leaving import offboard
-from oneclaw.models import AuditEvent, AuditKind, Budget, Group, GroupMember, Space, User
-from oneclaw.people import roles
+from oneclaw.models import ApiKey, AuditEvent, AuditKind, Budget, Group, GroupMember, Space, User
+from oneclaw.people import keys, roles
 
 TOKEN = "a token of at least thirty-two characters"
 USER, GROUP = "urn:ietf:params:scim:schemas:core:2.0:User", "urn:ietf:params:scim:schemas:core:2.0:Group"
@@ -228,3 +228,17 @@ def test_only_the_token_opens_it_and_without_one_it_is_not_there(call, client, s
     assert client.get("/scim/v2/Users").status_code == 401
     settings.SCIM_TOKEN = ""
     assert client.get("/scim/v2/Users", headers={"Authorization": "Bearer "}).status_code == 404
+
+
+def test_whom_the_directory_disables_has_no_key_any_more(call):
+    made = call("POST", "Users", GRACE, 201)
+    grace = User.objects.get(pk=made["id"])
+    _key, token = keys.make(grace, "Backup", "year")
+    assert keys.user_of(token) == grace
+    call("PATCH", f"Users/{grace.pk}", patch("Replace", "active", False))
+    call("PATCH", f"Users/{grace.pk}", patch("Replace", "active", True))
+    assert User.objects.get(pk=grace.pk).is_active
+    assert keys.user_of(token) is None
+    _key, token = keys.make(grace, "Backup", "year")
+    call("DELETE", f"Users/{grace.pk}", status=204)
+    assert not ApiKey.objects.filter(user=grace).exists()
