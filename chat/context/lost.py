@@ -67,7 +67,7 @@ def addresses_of_results(rows: Sequence[ViewRow]) -> Iterator[tuple[str, set[str
         id = block["tool_use_id"]
         if id not in calls or not extensions.is_about_memory(calls[id]["name"]):
             continue
-        earlier = ADDRESS.fullmatch(str(calls[id]["input"].get("path")))
+        earlier = ADDRESS.fullmatch(str((calls[id].get("input") or {}).get("path")))
         found = extensions.addresses_in(str(block.get("content", "")))
         named[id] = found | (named.get(earlier[1], set()) if earlier else set())
         if named[id]:
