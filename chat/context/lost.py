@@ -11,6 +11,7 @@ from typing import Any
 
 from chat import extensions
 from chat.context import notices, per_message
+from chat.context.results import ADDRESS
 from chat.context.view import META_KEY, ViewRow
 from chat.extensions import ContextItem
 from chat.models import ChatSession, Head
@@ -57,13 +58,20 @@ def items_in(meta: Mapping[str, Any]) -> Iterator[ContextItem]:
 
 
 def addresses_of_results(rows: Sequence[ViewRow]) -> Iterator[tuple[str, set[str]]]:
-    """Yield the id of each call of a tool of memory in `rows`, with the addresses that its result names."""
-    names = {block["id"]: block["name"] for row in rows for block in row.content if block["type"] == "tool_use"}
+    """Yield the id of each call of a tool of memory in `rows`, with the addresses that its result names; a part of an
+    earlier result also has those of the whole."""
+    calls = {block["id"]: block for row in rows for block in row.content if block["type"] == "tool_use"}
     results = (block for row in rows for block in row.content if block["type"] == "tool_result")
+    named: dict[str, set[str]] = {}
     for block in results:
-        is_of_memory = extensions.is_about_memory(names.get(block["tool_use_id"], ""))
-        if is_of_memory and (found := extensions.addresses_in(str(block.get("content", "")))):
-            yield block["tool_use_id"], found
+        id = block["tool_use_id"]
+        if id not in calls or not extensions.is_about_memory(calls[id]["name"]):
+            continue
+        earlier = ADDRESS.fullmatch(str((calls[id].get("input") or {}).get("path")))
+        found = extensions.addresses_in(str(block.get("content", "")))
+        named[id] = found | (named.get(earlier[1], set()) if earlier else set())
+        if named[id]:
+            yield id, named[id]
 
 
 def readable_row(row: ViewRow, lost: LostParts) -> ViewRow:

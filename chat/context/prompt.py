@@ -126,6 +126,9 @@ def with_context(row: ViewRow, message: Message) -> ViewRow:
         # As it is shown to who may not read all of it any more.
         return row
     stored = {name: message.meta[name] for name in (per_message.META_KEY, META_KEY) if name in message.meta}
+    if META_KEY in stored:
+        # The row has more where `message` was read before the shares of its files were stored.
+        stored[META_KEY] = {**stored[META_KEY], **row.all_sent}
     return replace(row, meta=row.meta | stored) if stored else row
 
 

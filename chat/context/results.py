@@ -12,7 +12,6 @@ from typing import Any, NotRequired, TypedDict
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from chat import extensions
 from chat.context.rounds import text_of_result, with_text
 from chat.extensions import (
     Extension,
@@ -20,7 +19,10 @@ from chat.extensions import (
     ToolCall,
     ToolError,
     ToolResult,
+    addresses_in,
     installed,
+    is_about_memory,
+    lost_addresses,
     reader_of_results,
     tool_sends_whole,
 )
@@ -224,29 +226,28 @@ def lines_of_text(text: str) -> list[str]:
 
 
 def text_of_call(session: ChatSession, id: str) -> str:
-    """Return the whole result of the call `id` of `session`. Raise ToolError when there is none, also for one of a
-    memory that the owner may not read any more."""
+    """Return the whole result of the call `id` of `session`. Raise ToolError when there is none, or none that its owner
+    may still read."""
     rows = session.messages.shown().filter(role=Message.Role.TOOL, content__contains=[{"tool_use_id": id}])
     if session.is_shared:
         # Earlier ones may be from its owner's memory.
         rows = rows.filter(seq__gt=session.shared_seq)
-    row = rows.values_list("content", flat=True).first()
-    block = next((each for each in row or () if each.get("tool_use_id") == id), None)
-    if block is None or is_lost(session, id, text_of_result(block)):
+    # The newest one: a server may give an id again once a summary has replaced the call that had it.
+    row = rows.select_related("parent").order_by("seq").last()
+    found = [text_of_result(block) for block in row.content if block.get("tool_use_id") == id] if row else []
+    if row is None or not found or is_of_lost_memory(session, row, id, found[0]):
         message = f"There is no result of a call “{id}” in this conversation."
         raise ToolError("unknown_result", message, Reason("call.unknown_result"))
-    return text_of_result(block)
+    return found[0]
 
 
-def is_lost(session: ChatSession, id: str, result: str) -> bool:
-    """Return whether the `result` of the call `id` is of a memory that the owner of `session` may not read any more, so
-    that the model is not sent it either (chat/context/lost.py). A query only when it names what may be lost."""
-    if not (named := extensions.addresses_in(result)):
-        return False
-    rows = session.messages.filter(role=Message.Role.ASSISTANT, content__contains=[{"type": "tool_use", "id": id}])
-    calls = (use for row in rows.only("content", "role") for use in row.tool_uses() if use["id"] == id)
-    is_of_memory = any(extensions.is_about_memory(use["name"]) for use in calls)
-    return is_of_memory and bool(extensions.lost_addresses(session, named))
+def is_of_lost_memory(session: ChatSession, row: Message, id: str, text: str) -> bool:
+    """Return whether `text`, the result of the call `id` in `row`, is of a memory that the owner of `session` may not
+    read any more (chat/context/lost.py leaves it out of requests)."""
+    uses = row.parent.tool_uses() if row.parent else []
+    names = [use["name"] for use in uses if use["id"] == id]
+    is_of_memory = not names or any(is_about_memory(name) for name in names)
+    return is_of_memory and bool(lost_addresses(session, addresses_in(text)))
 
 
 def read_result(call: ToolCall) -> ToolResult:

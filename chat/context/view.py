@@ -161,9 +161,15 @@ def sendable(
     content = sent_results(row.content, row.all_sent) if row.role == Message.Role.TOOL else row.content
     if cited := row.sent("cited"):
         content = with_search_results(content, {id: cited[id] for id in cited if id not in (pruned or ())})
+    shown = with_files(content, shares, files, per_message.names_in(row.meta))
+    yield from sendable_blocks(shown, is_of_answer=row.role == Message.Role.ASSISTANT)
+
+
+def sendable_blocks(blocks: Iterable[Block], *, is_of_answer: bool) -> Iterable[Block]:
+    """Yield those of `blocks` that a request may hold, as `sendable` says."""
     after_empty = False
-    for block in with_files(content, shares, files, per_message.names_in(row.meta)):
-        is_unknown = row.role == Message.Role.ASSISTANT and block["type"] not in ANSWER_BLOCKS
+    for block in blocks:
+        is_unknown = is_of_answer and block["type"] not in ANSWER_BLOCKS
         if is_unknown or (block["type"] == "text" and not block["text"].strip()):
             after_empty = True
         elif not is_thinking(block) or not (after_empty or is_unsigned(block)):

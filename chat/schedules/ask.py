@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import F
 
 from chat.context.results import sent_results, shares_of
+from chat.context.view import sendable_blocks
 from chat.conversations import model_choice, transcript
 from chat.conversations.keys import beat_key
 from chat.conversations.payers import payer_of_answers
@@ -106,7 +107,7 @@ def ask(beat: Beat, session: ChatSession, context: BeatContext) -> Asked:
                 request,
                 messages=[
                     *request.messages,
-                    {"role": "assistant", "content": content},
+                    {"role": "assistant", "content": list(sendable_blocks(content, is_of_answer=True))},
                     {"role": "user", "content": sent},
                 ],
             )

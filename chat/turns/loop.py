@@ -363,6 +363,8 @@ class RunningTurn:
         elif self._room.left < 0 and settings.COMPACTION:
             # Its own results have filled the window: messages before this turn give way, if there are any.
             await self._make_room_at_once([room.Keep.NEWEST_TURNS, room.Keep.LAST_TURN])
+            # A request that is sent once more in another form takes nothing more out.
+            self._room.made()
         return await persist(build_request, self.turn)
 
     async def _use_tools(

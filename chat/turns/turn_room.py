@@ -39,6 +39,11 @@ class TurnRoom:
         """Note what the next request has in addition."""
         self._used += estimated_tokens(results, self._facts.chars_per_token)
 
+    def made(self) -> None:
+        """Note that earlier messages have given way, as far as there were any: how long the next request is now, its
+        answer says."""
+        self._used = 0
+
     @property
     def left(self) -> int:
         """Return the tokens that may still be added to the next request; negative when it is too long already."""

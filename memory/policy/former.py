@@ -17,6 +17,7 @@ from memory.policy.addresses import located
 from oneclaw.models import Space
 
 UUID_FORM = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+# In a part of an earlier result, quotation marks are escaped.
 IN_RESULT = re.compile(rf"spaces/\d{{1,18}}/|/(?:c|files)/{UUID_FORM}|\"document\\?\": ?\d{{1,18}}\b")
 CONVERSATION, FILE, ATTACHED = "/c/", "/d/", "/files/"
 

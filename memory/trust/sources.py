@@ -215,9 +215,7 @@ class Talk:
                 yield SourceText(Kind.FOUND, heading, text)
             return
         if is_of_others(path):
-            # The result of an earlier call counts where that call was made.
-            if not results.ADDRESS.fullmatch(path):
-                yield SourceText(Kind.ATTACHMENT, heading, text)
+            yield SourceText(Kind.ATTACHMENT, heading, text)
             return
         space_id, path = located(path)
         space = own_space(self.session)

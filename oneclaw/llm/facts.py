@@ -3,11 +3,11 @@
     facts = facts_of("claude-haiku-5-5")        # sync; at most one query a minute in each process
     facts = await current_facts(model)          # the same from async code
 
-What the server itself says counts most (the rows of ModelFacts, which refresh.py writes once a day), then the table of
-documented models, then cautious defaults. A name of the table counts as that model on every server, because gateways
-pass such requests on. A server that accepts less says so in a refusal: the refused field is left out for a day, and a
-refused size is remembered for a month. Fields of betas, and blocks of
-search results, are sent to other servers than the provider's own only when they describe them.
+What the server itself says counts most (the rows of ModelFacts, which descriptions.py writes at the start and once a
+day), then the table of documented models, then cautious defaults. A name of the table counts as that model on every
+server, because gateways pass such requests on. A server that accepts less says so in a refusal: the refused field is
+left out for a day, and a refused size is remembered for a month. Fields of betas, and blocks of search results, are
+sent to other servers than the provider's own only when they describe them.
 """
 
 import datetime as dt

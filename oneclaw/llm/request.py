@@ -43,9 +43,13 @@ OUTPUT_LIMIT = re.compile(
 # How servers say that they do not accept the form of a request, in the order in which it is looked for.
 ABOUT_FORM = {
     "cache_ttl": re.compile(r"cache_control\S*ttl|\bttl\b.*cache_control"),
-    "cache": re.compile(r"cache_control"),
+    # Not that there are too many marks, or one in a wrong place: that is a defect of one request.
+    "cache": re.compile(r"cache_control(?!.{0,40}(?:may be provided|cannot be set))"),
     "version": re.compile(r"anthropic-version"),
-    "call_ids": re.compile(r"tool_use\W{1,4}id|tool_use_id|tool_call_id|tool call id"),
+    # Not that a call lacks its result, or a result its call.
+    "call_ids": re.compile(
+        r"(?:tool_use\W{1,4}id|tool_use_id|tool_call_id|tool call id)(?!s? were found|.{0,20}found in)"
+    ),
     "tool_choice": re.compile(r"tool_choice.{0,60}(?:extra inputs|not |unsupported|invalid|should be)"),
     "tools": re.compile(
         r"(?:tools?|tool[ _](?:use|calls?|calling|choice)|function[ _]call(?:s|ing)?)\b.{0,40}"

@@ -6,7 +6,8 @@ import uuid
 import pytest
 from django.utils import dateformat, timezone
 
-from chat.context.prompt import build_request
+from chat.context.prompt import build_request, with_context
+from chat.context.view import META_KEY, ViewRow
 from chat.models import ChatSession, Message, Turn
 from chat.routes import deliver
 from tests.chat.routes.cast import incoming
@@ -111,3 +112,11 @@ def test_another_attempt_at_an_answer_rewrites_nothing(talk, ada):
     Turn.objects.filter(pk=accepted.turn.pk).update(attempt=2)
     texts = [block["text"] for block in build_request(Turn.objects.get(pk=accepted.turn.pk)).messages[-1]["content"]]
     assert texts == ["And now?"]
+
+
+def test_the_line_takes_the_place_of_nothing_else_that_was_sent_with_the_message():
+    sent = {"day": "[Today is Thursday, 26 November 2026.]", "files": ["whole"]}
+    row = ViewRow(3, "user", [], {META_KEY: sent}, EVENING, EVENING)
+    # As the turn has read it before its first request, which stored the shares of the files.
+    message = Message(seq=3, meta={META_KEY: {"day": sent["day"]}})
+    assert with_context(row, message).all_sent == sent

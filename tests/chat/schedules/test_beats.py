@@ -16,6 +16,7 @@ from memory.notes import document_jobs, flush
 from oneclaw import invariants
 from oneclaw.models import Budget, User
 from tests.conversations import send, settle
+from tests.replies import whole_block
 from tests.scripted import answer, overloaded, tool_use
 from tests.spending import paid_for
 
@@ -189,6 +190,13 @@ def test_it_has_three_rounds_and_then_stays_quiet(heartbeat, clock, scripted):
     assert len(scripted.messages) == 3
     assert "Call heartbeat_respond now" in str(scripted.messages[2].body["messages"][-1])
     assert list(invariants.check()) == []
+
+
+def test_blocks_that_no_server_accepts_are_not_sent_back(heartbeat, clock, scripted):
+    odd = whole_block({"type": "hologram", "data": "x"})
+    scripted.script(answer(odd, tool_use("memory_search", {"query": "oven"})), quietly())
+    assert clock.work(minutes=15).outcome == "quiet"
+    assert [block["type"] for block in scripted.messages[1].body["messages"][1]["content"]] == ["tool_use"]
 
 
 def test_an_obedient_model_changes_nothing_that_was_not_granted(heartbeat, ada, clock, scripted):

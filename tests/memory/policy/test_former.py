@@ -4,15 +4,18 @@ import json
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from chat.context import results
-from chat.context.lost import LOST_KEY
+from chat.context.lost import LOST_KEY, addresses_of_results
 from chat.context.prompt import build_request
-from chat.extensions import ToolError
+from chat.context.view import ViewRow
+from chat.extensions import ToolCall, ToolError
 from chat.models import ChatSession, Message
 from memory.documents import write
 from memory.documents.write import Append, Author, Source
 from memory.policy.former import addresses_in
+from memory.tools.get import GET
 from oneclaw.models import Space, SpaceMember
 from oneclaw.spaces import lifecycle, members
 from tests.conversations import send, settle
@@ -125,7 +128,37 @@ def test_nor_is_an_earlier_result_read_again_by_its_address(stranger, team, answ
         results.text_of_call(session, "call_1")
 
 
+def read(session: ChatSession, path: str, **lines) -> dict:
+    return GET.call(ToolCall("t", GET.name, {"path": path, **lines}, session.owner, session, None)).content
+
+
+def test_the_address_of_a_result_leads_to_nothing_of_it(stranger, team, answer):
+    session = ChatSession.objects.get(pk=answer.session_id)
+    assert FOUND in read(session, "/results/call_1")["text"]
+    SpaceMember.objects.filter(space=team, user=stranger).delete()
+    with pytest.raises(ToolError, match="There is no result of a call"):
+        read(session, "/results/call_1")
+
+
+def test_a_part_of_a_result_leaves_with_the_whole():
+    def row(seq, role, block):
+        return ViewRow(seq, role, [block], {}, timezone.now(), None)
+
+    def rows_of(id, name, arguments, content):
+        yield row(1, "assistant", {"type": "tool_use", "id": id, "name": name, "input": arguments})
+        yield row(2, "tool", {"type": "tool_result", "tool_use_id": id, "content": content})
+
+    rows = [
+        *rows_of("one", "memory_search", {"query": "tea"}, '{"path": "spaces/7/a.md"}'),
+        *rows_of("two", "memory_get", {"path": "/results/one", "from_line": 9}, '{"text": "in the cellar"}'),
+        *rows_of("three", "memory_get", {"path": "own.md"}, '{"text": "mine"}'),
+    ]
+    assert dict(addresses_of_results(rows)) == {"one": {"spaces/7/"}, "two": {"spaces/7/"}}
+
+
 def test_results_name_what_they_are_of():
+    part = json.dumps({"text": json.dumps({"document": 12})})
+    assert addresses_in(part) == {"/d/12"}
     found = json.dumps({"results": [{"path": "spaces/7/a.md"}, {"path": "notes/b.md"}, {"document": 12}]})
     assert addresses_in(found) == {"spaces/7/", "/d/12"}
     assert addresses_in(json.dumps({"path": "/results/call_1", "text": found})) == {"spaces/7/", "/d/12"}

@@ -11,7 +11,7 @@ from chat.models import ChatSession, Message
 from memory.documents import write as documents
 from memory.documents.write import Author, Replace, Source
 from memory.tools.get import GET
-from tests.conversations import FINISHED, send
+from tests.conversations import FINISHED, abandon, send
 
 OFFERED = {"memory_search", "memory_get", "save_memory"}
 
@@ -128,3 +128,13 @@ def test_one_reading_of_a_document_fits_into_what_is_sent(session, space):
     page = read(session, path="long.md")
     assert 0 < page["lines"] < page["total_lines"]
     assert len(json.dumps(page, ensure_ascii=False)) <= SENT_MAX_CHARS
+
+
+def test_an_id_that_a_server_gives_again_names_the_newest_result(called, ada):
+    session = called(block_of("the old one"))
+    abandon(session.turns.get())
+    accepted = send(ada, session_id=session.pk)
+    use = {"type": "tool_use", "id": "toolu_1", "name": "memory_search", "input": {}}
+    results = transcript.finish_round(accepted.turn, accepted.answer, [use], **FINISHED)
+    transcript.finish_tools(accepted.turn, accepted.answer, results, [block_of("the new one")], {})
+    assert read(session, path="/results/toolu_1")["text"] == "the new one"

@@ -64,7 +64,16 @@ def test_a_form_that_is_not_accepted_is_learnt(words, feature):
 
 
 @pytest.mark.parametrize(
-    "words", ["messages: at least one message is required", "tools.0.name: String should match pattern"]
+    "words",
+    [
+        "messages: at least one message is required",
+        "tools.0.name: String should match pattern",
+        "A maximum of 4 blocks with cache_control may be provided. Found 5.",
+        "messages.2.content.0.text: cache_control cannot be set for empty text blocks",
+        "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1. Each "
+        "`tool_use` block must have a corresponding `tool_result` block in the next message.",
+        "messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1.",
+    ],
 )
 def test_other_words_teach_nothing(words):
     assert learnt(words) is None
