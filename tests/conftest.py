@@ -233,6 +233,14 @@ def scripted(settings, db):
 
 
 @pytest.fixture
+def official(scripted, settings, monkeypatch):
+    """`scripted` as the provider's own server, and its fast model one that can be held to a schema."""
+    monkeypatch.setattr("oneclaw.llm.server.OFFICIAL_ADDRESS", scripted.url)
+    settings.ANTHROPIC_BASE_URL, settings.FAST_MODEL = "", "claude-haiku-5-5"
+    return scripted
+
+
+@pytest.fixture
 def live(transactional_db):
     """The product's ASGI application on a free port, for a browser: see tests/browser.py."""
     from tests.browser import LiveServer

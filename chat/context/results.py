@@ -293,6 +293,7 @@ CHAT = Extension(
             offered=has_other_tools,
             reads_results=True,
             is_spare=True,
+            only_reads=True,
         )
     ],
 )

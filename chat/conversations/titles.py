@@ -19,6 +19,7 @@ from chat.signals import turn_finished
 from oneclaw import llm
 from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
 from oneclaw.llm.quoting import quoted
+from oneclaw.llm.structured import STRING, object_schema, text_in
 from oneclaw.models import Spend, clock
 from oneclaw.tasks import hint
 from oneclaw.text import replace_unstorable
@@ -30,6 +31,7 @@ READ_MAX_CHARS = 2_000
 TITLE_MAX_CHARS = 80
 TITLE_MAX_WORDS = 8
 ANSWER_MAX_TOKENS = 200
+SCHEMA = object_schema(title=STRING)
 # Seconds from each failed try to the next one; after the last one, the first words stay.
 BACKOFF_SECONDS = (60, 600, 3_600, 21_600, 86_400)
 # How many sessions one sweep enqueues at most.
@@ -82,7 +84,9 @@ def name_session(session_id: uuid.UUID) -> None:
         return
     try:
         payer = payer_of(session, Spend.Purpose.TITLE)
-        title = title_of(extensions.masked(llm.complete_sync(title_request([question, reply]), payer)))
+        answer = llm.complete_sync(title_request([question, reply]), payer)
+        # Masked afterwards: a mask may take the end of an object with it.
+        title = title_of(extensions.masked(text_in(answer, "title")))
     except BudgetUsedUpError as refusal:
         # This try does not count.
         again = clock.database_now() + dt.timedelta(seconds=refusal.wait_seconds)
@@ -124,11 +128,12 @@ def title_request(said: list[Message]) -> llm.Request:
         messages=[{"role": "user", "content": quoted("name_for", lines)}],
         max_tokens=ANSWER_MAX_TOKENS,
         thinks=False,
+        schema=SCHEMA,
     )
 
 
-def title_of(answer: str) -> str:
-    """Return the title in the model's `answer`: its first line without quotation marks, cut to the limits. Pure."""
-    line = next((line for line in replace_unstorable(answer).splitlines() if line.strip(" \t#*_`\"“”'.")), "")
+def title_of(text: str) -> str:
+    """Return the title in the model's `text`: its first line without quotation marks, cut to the limits. Pure."""
+    line = next((line for line in replace_unstorable(text).splitlines() if line.strip(" \t#*_`\"“”'.")), "")
     words = " ".join(line.strip(" \t#*_`\"“”'.").split()[:TITLE_MAX_WORDS])
     return words if len(words) <= TITLE_MAX_CHARS else words[: TITLE_MAX_CHARS - 1].rstrip() + "…"

@@ -25,6 +25,7 @@ from memory.trust.sources import sent_until
 from oneclaw import llm
 from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
 from oneclaw.llm.quoting import quoted, shortened
+from oneclaw.llm.structured import STRING, object_schema, text_in
 from oneclaw.models import Spend
 from oneclaw.reasons import Reason
 from oneclaw.spend.calls import Payer
@@ -38,6 +39,7 @@ READ_MAX_CHARS = 8_000
 SLUG_MAX_WORDS = 6
 SLUG_MAX_CHARS = 50
 ANSWER_MAX_TOKENS = 200
+SCHEMA = object_schema(words=STRING)
 
 
 @dataclass(frozen=True)
@@ -121,9 +123,10 @@ def _slug(lines: str, payer: Payer) -> str:
         messages=[{"role": "user", "content": read}],
         max_tokens=ANSWER_MAX_TOKENS,
         thinks=False,
+        schema=SCHEMA,
     )
     try:
-        answer = llm.complete_sync(request, payer)
+        answer = text_in(llm.complete_sync(request, payer), "words")
     except BudgetUsedUpError:
         raise
     except ModelRequestError as failure:

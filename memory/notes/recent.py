@@ -29,6 +29,7 @@ from memory.trust.sources import sent_until
 from oneclaw import llm
 from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
 from oneclaw.llm.quoting import quoted, shortened
+from oneclaw.llm.structured import STRING, object_schema
 from oneclaw.models import Space, Spend
 from oneclaw.reasons import Reason
 from oneclaw.spend.calls import Payer
@@ -43,12 +44,7 @@ TITLE_MAX_CHARS = 80
 SUMMARY_MAX_CHARS = 800
 TITLE_MAX_WORDS = 8
 ANSWER_MAX_TOKENS = 2_000
-SCHEMA = {
-    "type": "object",
-    "properties": {"title": {"type": "string"}, "summary": {"type": "string"}},
-    "required": ["title", "summary"],
-    "additionalProperties": False,
-}
+SCHEMA = object_schema(title=STRING, summary=STRING)
 
 
 @dataclass(frozen=True)

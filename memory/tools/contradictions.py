@@ -12,6 +12,7 @@ from memory.policy.same_words import occurs_in
 from memory.search.manager import HybridSearchManager
 from oneclaw import llm
 from oneclaw.llm.quoting import quoted
+from oneclaw.llm.structured import object_in, object_schema
 from oneclaw.models import Space
 from oneclaw.spend.calls import Payer
 
@@ -23,9 +24,13 @@ ANSWER_MAX_TOKENS = 200
 
 # How a known line is related to the new one, in the answer of the model; others ask the person nothing.
 CONTRADICTS, SAME = "contradicts", "same"
-_RELATION = r"(\d+)(?:\s*[:=–-]?\s*(contradicts|same|narrower|unrelated))?"
+RELATIONS = (CONTRADICTS, SAME, "narrower", "unrelated")
+_RELATION = rf"(\d+)(?:\s*[:=–-]?\s*({'|'.join(RELATIONS)}))?"
 ANSWER = re.compile(rf"(?:{_RELATION}[\s,.;]*)+", re.IGNORECASE)
 RELATION = re.compile(_RELATION, re.IGNORECASE)
+# Where the model can be held to it. The same for every number of lines, because a server compiles each new schema.
+_OF_LINE = object_schema(line={"type": "integer"}, relation={"type": "string", "enum": list(RELATIONS)})
+SCHEMA = object_schema(known_lines={"type": "array", "items": _OF_LINE})
 
 
 @dataclass(frozen=True)
@@ -81,8 +86,22 @@ def _asked(content: str, lines: list[Contradicted], payer: Payer) -> dict[int, s
         messages=[{"role": "user", "content": asked}],
         max_tokens=ANSWER_MAX_TOKENS,
         thinks=False,
+        schema=SCHEMA,
     )
-    answer = llm.complete_sync(request, payer).strip()
-    # Anything else counts as NONE, and a number without a word as a contradiction.
+    return relations_in(llm.complete_sync(request, payer))
+
+
+def relations_in(answer: str) -> dict[int, str]:
+    """Return the relation of each line that the model's `answer` names, by its number. Pure.
+
+    An answer that is neither an object of SCHEMA nor numbers with words names none, and a number without a word is a
+    contradiction.
+    """
+    if (held := object_in(answer)) is not None:
+        named = held.get("known_lines")
+        lines = [each for each in named if isinstance(each, dict)] if isinstance(named, list) else []
+        pairs = [(each.get("line"), each.get("relation")) for each in lines]
+        return {number: word for number, word in pairs if type(number) is int and word in RELATIONS}
+    answer = answer.strip()
     found = RELATION.findall(answer) if ANSWER.fullmatch(answer) else []
     return {int(number): word.lower() or CONTRADICTS for number, word in found}

@@ -97,6 +97,7 @@ READ = Tool(
         "additionalProperties": False,
     },
     skill_read,
+    only_reads=True,
     offered=is_offered,
     for_spaces=True,
     about_memory=True,

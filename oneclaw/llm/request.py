@@ -86,7 +86,7 @@ class Request:
     # Whether anything of a person's or a space's memory may be in it, which some servers must not be sent
     # (oneclaw/llm/upstreams). False only where the request was built without.
     holds_memory: bool = True
-    # The JSON schema of the answer, where the model can be held to it; the prompt asks for the same in words.
+    # The JSON schema of the answer, where the model can be held to it; others answer as the prompt says.
     schema: Mapping[str, Any] | None = None
     # Instructions for a summary of `messages` that is asked for instead of an answer ("": those of the server), of
     # INSTRUCTIONS_MAX_CHARS at most; None: an answer.
@@ -205,7 +205,7 @@ def refusal_in(failure: ModelRequestError, parts: Mapping[str, Any], facts: Fact
     if "format" in parts.get("output_config", {}) and re.search(r"output_config\.format|schema|\bstructured", words):
         return Refusal("structures")
     if "output_config" in parts and re.search(r"output_config|\beffort\b", words):
-        return Refusal("effort")
+        return Refusal("effort" if "effort" in parts["output_config"] else "structures")
     if about_thinking and "thinking" in words:
         return about_thinking
     if "max_tokens" in words:

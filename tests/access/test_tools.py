@@ -5,10 +5,13 @@ conversation that is shared with it. The tools are those of the registry.
 """
 
 import json
+import re
 import uuid
 from collections import defaultdict
 from collections.abc import Iterator
 
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chat import extensions
@@ -23,6 +26,7 @@ from tests.sub_sessions import turn_on_session_tools
 
 TOOLS = rules_of(table.TOOLS)
 SAVED = "Peppermint is better"
+WRITING = re.compile(r"\s*(?:INSERT|UPDATE|DELETE|MERGE|COPY)\b", re.IGNORECASE)
 
 
 def calls(cast: Cast, role: str) -> Iterator[tuple[str, dict[str, object]]]:
@@ -84,6 +88,30 @@ def told_by_tools(cast: Cast, *, is_shared: bool) -> Iterator[str]:
     savers = {role for role in cast.people if f"{SAVED}, says {role}." in "\n".join(saved)}
     if savers != (MAY["writers"] if is_shared else set()):
         yield f"{savers} have saved to the space"
+
+
+def test_each_tool_is_known_as_one_that_only_reads_or_that_changes_something():
+    only_read = {name for name in TOOLS if extensions.tool_only_reads(name)}
+    assert only_read == {
+        *("memory_search", "memory_get", "documents_search", "documents_get", "skill_read"),
+        *("read_result", "sessions_list", "sessions_history"),
+    }
+    assert TOOLS.keys() - only_read == {"save_memory", "schedule", "sessions_send", "sessions_spawn"}
+
+
+def test_calls_that_only_read_write_no_row(cast):
+    keep_results(cast)
+    turn_on_session_tools(*cast.people.values())
+    written = defaultdict(list)
+    for is_shared in (False, True):
+        answer = answer_for(cast, "author", is_shared=is_shared)
+        for number, (name, arguments) in enumerate(calls(cast, "author")):
+            with CaptureQueriesContext(connection) as queries:
+                said_to_model(answer, {"type": "tool_use", "id": f"t{number}", "name": name, "input": arguments})
+            written[name] += [query["sql"] for query in queries if WRITING.match(query["sql"])]
+    assert {name for name, statements in written.items() if not statements} == {
+        name for name in TOOLS if extensions.tool_only_reads(name)
+    }
 
 
 def keep_results(cast: Cast) -> None:

@@ -1,6 +1,7 @@
 """A conversation is named by the fast model once, and by a person for good."""
 
 import datetime as dt
+import json
 import uuid
 
 import pytest
@@ -190,6 +191,41 @@ def test_a_temporary_conversation_is_called_so_and_no_model_is_asked(ada, script
 )
 def test_what_becomes_of_an_answer(said, title):
     assert titles.title_of(said) == title
+
+
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ('{"title": "“Tea in the evening”"}', "Tea in the evening"),
+        ('```json\n{"title": "Tea"}\n```', "Tea"),
+        # The form of a model that was not held to it.
+        ("Tea in the evening", "Tea in the evening"),
+    ],
+)
+def test_it_is_named_in_the_prescribed_form_where_the_model_can_be_held_to_it(official, session, said, title):
+    official.script(answer(said))
+    tasks.name_session(str(session.pk))
+    session.refresh_from_db()
+    assert (session.title, session.titled_by) == (title, "model")
+    assert official.messages[0].body["output_config"]["format"]["schema"] == titles.SCHEMA
+
+
+@pytest.mark.parametrize("said", ['{"title": ""}', '{"title": 7}', '{"name": "Tea"}'])
+def test_an_object_without_a_title_names_nothing(official, session, said):
+    before = session.title
+    official.script(answer(said))
+    tasks.name_session(str(session.pk))
+    session.refresh_from_db()
+    assert (session.title, session.titled_by) == (before, "")
+
+
+def test_a_secret_in_a_prescribed_title_is_masked(official, session):
+    key = "sk-ant-api03-" + "Ab3dE5gH7j" * 9
+    official.script(answer(json.dumps({"title": f"The key {key}"})))
+    tasks.name_session(str(session.pk))
+    session.refresh_from_db()
+    assert session.title.startswith("The key ")
+    assert key not in session.title
 
 
 def test_the_demo_model_names_it_too(session):

@@ -7,6 +7,7 @@ from memory import tasks
 from memory.files import disk
 from memory.files.folders import folder_of
 from memory.models import DocumentJob, MemoryDocument
+from memory.notes import last_messages
 from oneclaw import files
 from tests.scripted import answer, error
 from tests.spending import paid_for
@@ -44,6 +45,14 @@ def test_the_last_messages_go_into_a_file_named_after_the_day_and_what_they_were
     assert text.startswith("# Tea\n\n*Ended on ")
     assert text.endswith("The last messages:*\n\n15:32 Person: I move to Bern.\n\n15:40 Assistant: Noted.\n")
     assert paid_for("last_messages") == [(ada.pk, space.pk, session.pk, True)]
+
+
+def test_its_name_is_read_in_the_prescribed_form(session, say, ada, space, official, end):
+    official.script(answer('{"words": "Moving to Bern"}'))
+    say(session, "I move to Bern.")
+    end("new")
+    assert paths(space) == [f"memory/{ada.day():%Y-%m-%d}-moving-to-bern.md"]
+    assert official.messages[0].body["output_config"]["format"]["schema"] == last_messages.SCHEMA
 
 
 @pytest.mark.parametrize("reason", ["end", "archive"])

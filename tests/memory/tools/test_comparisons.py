@@ -1,6 +1,7 @@
 """A saved line is compared with older ones afterwards, and the card asks the person about what is found."""
 
 import datetime as dt
+import json
 
 import pytest
 from django.utils import timezone
@@ -11,7 +12,7 @@ from memory import tasks
 from memory.documents import write
 from memory.documents.write import Author, Replace, Source
 from memory.models import Comparison, Decision, MemoryDocument, MemoryRevision
-from memory.tools import comparisons, decisions
+from memory.tools import comparisons, contradictions, decisions
 from memory.tools.save_memory import SAVE
 from memory.tools.saved import outcomes
 from oneclaw import pubsub
@@ -232,3 +233,29 @@ def test_what_the_model_says_of_two_lines(job, scripted, said, kinds):
     scripted.script(answer(said))
     later()
     assert list(Decision.objects.values_list("kind", flat=True)) == kinds
+
+
+@pytest.mark.parametrize(
+    ("known_lines", "kinds"),
+    [
+        ([{"line": 1, "relation": "same"}], ["same"]),
+        ([{"line": 1, "relation": "contradicts"}], ["contradiction"]),
+        ([{"line": 1, "relation": "narrower"}], []),
+        ([{"line": 7, "relation": "same"}], []),
+        ([{"line": True, "relation": "same"}, "1 same", {"line": 1}, {"line": 1, "relation": ["same"]}], []),
+        ([], []),
+        ("1 same", []),
+    ],
+)
+def test_the_same_is_read_in_the_prescribed_form(job, official, known_lines, kinds):
+    official.script(answer(json.dumps({"known_lines": known_lines})))
+    later()
+    assert list(Decision.objects.values_list("kind", flat=True)) == kinds
+    assert official.messages[0].body["output_config"]["format"]["schema"] == contradictions.SCHEMA
+
+
+def test_where_the_form_is_refused_the_model_answers_in_words(job, official):
+    official.script(error(400, "invalid_request_error", "output_config.format: not available here"), answer("1 same"))
+    later()
+    assert Decision.objects.get().kind == "same"
+    assert "format" not in official.messages[1].body.get("output_config", {})
