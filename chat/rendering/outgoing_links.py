@@ -13,7 +13,7 @@ from django.urls import reverse
 
 # A link as the sanitiser writes it (chat/rendering/markdown.py).
 LINK = re.compile(r'<a href="(https?://[^"]*)"([^>]*)>(.*?)</a>', re.DOTALL)
-TAG = re.compile(r"<[^>]*>")
+TAG = re.compile(r"<[^>]*(?:>|\Z)")
 # A shorter path has no room for words.
 PATH_MIN_CHARS = 8
 # A host such as www.example.org has as many labels.
