@@ -23,7 +23,7 @@ ANSWER_MAX_TOKENS = 200
 
 # How a known line is related to the new one, in the answer of the model; others ask the person nothing.
 CONTRADICTS, SAME = "contradicts", "same"
-_RELATION = r"(\d+)(?:\s*[:=–-]?\s*(contradicts|same|narrower|unrelated))?"
+_RELATION = r"(\d+)(?:\s*+(?:[:=–-]\s*+)?(contradicts|same|narrower|unrelated))?"
 ANSWER = re.compile(rf"(?:{_RELATION}[\s,.;]*)+", re.IGNORECASE)
 RELATION = re.compile(_RELATION, re.IGNORECASE)
 

@@ -57,14 +57,16 @@ def empty():
 
 
 def test_every_command_before_the_first_run_says_what_to_do(empty: House, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
     command = [sys.executable, "-c", CALL_ALL, json.dumps(EARLY)]
     environment = empty.environment | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=200)
     said = [json.loads(line) for line in done.stdout.splitlines()]
     assert [words for words, _, _ in said] == list(EARLY), done.stderr
     assert {words: (code, text) for words, code, text in said if (code, text.strip()) != (1, NO_TABLES)} == {}
     # Nothing is left of what was begun.
-    assert list(tmp_path.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
 def test_a_role_that_may_not_create_the_extension_is_told_who_may(empty: House):
