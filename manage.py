@@ -17,7 +17,7 @@ def main() -> None:
         # UndefinedTable and UndefinedColumn.
         if getattr(error.__cause__, "sqlstate", "") not in ("42P01", "42703"):
             raise
-        sys.exit("The database has no tables yet, or not those of this release: run ./oneclaw.sh migrate first.")
+        sys.exit("The database has no tables yet, or not those of this release: run the command migrate first.")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ WORKBOOK, STRINGS, STYLES = "xl/workbook.xml", "xl/sharedStrings.xml", "xl/style
 # The built-in number formats of dates, and what a format of a file's own has that shows a date.
 DATE_FORMATS = frozenset({14, 15, 16, 17, 22})
 DATE_LETTERS = re.compile(r"[yYdD]")
-QUOTED = re.compile(r"\"[^\"]*\"|\[[^\]]*\]|\\.")
+QUOTED = re.compile(r"\"[^\"]*\"|\[[^\[\]]*\]|\\.")
 # Day 0 of serial dates, which count a 29 February 1900 that never was; and the largest one, in the year 9999.
 FIRST_DAY, LAST_SERIAL = dt.datetime(1899, 12, 30), 2_958_465
 

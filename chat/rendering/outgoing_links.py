@@ -13,7 +13,7 @@ from django.urls import reverse
 
 # A link as the sanitiser writes it (chat/rendering/markdown.py).
 LINK = re.compile(r'<a href="(https?://[^"]*)"([^>]*)>(.*?)</a>', re.DOTALL)
-TAG = re.compile(r"<[^>]*>")
+TAG = re.compile(r"<[^>]*(?:>|\Z)")
 SCHEME = re.compile(r"https?://")
 # What makes another host of one: bank.example.evil.test, bank.example@evil.test, bank.example:pw@evil.test.
 HOST_GOES_ON = re.compile(r"\.?[\w-]|[^\s/?#]*@")

@@ -11,7 +11,7 @@ from chat.models import ContextRound
 from chat.rendering import incremental
 
 # A heading with nothing below it but a hyphen.
-EMPTY_SECTION = re.compile(r"^#+ [^\n]+\n+-[ \t]*(?:\n+(?=#)|\s*\Z)", re.MULTILINE)
+EMPTY_SECTION = re.compile(r"^#+ [^\n]+\n+-[ \t]*+(?:\n++(?=#)|\s*+\Z)", re.MULTILINE)
 
 
 def marker_html(round: ContextRound, *, is_earlier: bool, csrf_token: str = "") -> SafeString:

@@ -49,7 +49,7 @@ def parsed_when(text: str) -> When:
         if monthly is None:
             raise WhenError(f"“{days}” names no day of the month: write monthly and a day from 1 to 31, as in {FORMS}.")
         return When("monthly", time, day=int(monthly["day"]))
-    names = tuple(dict.fromkeys(re.split(r"\s*,\s*|\s+and\s+", days)))
+    names = tuple(dict.fromkeys(name.strip() for name in re.split(r",|(?<![\s,])\s++and\s", days)))
     unknown = next((name for name in names if name not in DAYS), None)
     if unknown is not None:
         raise WhenError(f"“{unknown}” is no day that is known here. Write {FORMS}.")

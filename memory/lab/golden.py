@@ -21,7 +21,7 @@ from oneclaw.models import Space, User
 # Questions of one space; the oldest leave. Runs that are kept, and the results among which the line must be.
 MAX_QUESTIONS, MAX_RUNS, RESULTS_COUNT = 200, 50, 6
 EXPECTED_MAX_CHARS = 600
-MARKUP = re.compile(r"^\s*(?:[-*+•>]\s+|#{1,6}\s+|\d{1,3}[.)]\s+)+|\*\*|__|`", re.M)
+MARKUP = re.compile(r"^[^\S\n]*(?:[-*+•>]\s+|#{1,6}\s+|\d{1,3}[.)]\s+)+|\*\*|__|`", re.M)
 
 
 def setup() -> str:

@@ -120,11 +120,11 @@ def recalled_text(items):
 
 def quoted(text, tag):
     """Return the text with nothing in it that could open or close the tag."""
-    return re.sub(rf"<(?=\s*/?\s*{tag}\b)", "&lt;", text, flags=re.IGNORECASE)
+    return re.sub(rf"<(?=\s*+(?:/\s*+)?{tag}\b)", "&lt;", text, flags=re.IGNORECASE)
 
 
 def unquoted(text, tag):
-    return re.sub(rf"&lt;(?=\s*/?\s*{tag}\b)", "<", text, flags=re.IGNORECASE)
+    return re.sub(rf"&lt;(?=\s*+(?:/\s*+)?{tag}\b)", "<", text, flags=re.IGNORECASE)
 
 
 class Migration(migrations.Migration):

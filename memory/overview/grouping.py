@@ -25,7 +25,7 @@ TASK_MAX_ENTRIES = 600
 ANSWER_MAX_TOKENS = 1000
 # How long a document is not asked about again, whatever came of it.
 ASK_INTERVAL = dt.timedelta(minutes=10)
-ANSWER = re.compile(r"(\d+)\s*[.:)-]\s*([a-z]+)")
+ANSWER = re.compile(r"(?<!\d)(\d{1,9})\s{0,9}[.:)-]\s{0,9}([a-z]+)")
 logger = logging.getLogger(__name__)
 
 

@@ -46,7 +46,7 @@ IN_CONTEXT = (
     r"|regular expressions?|environment variables?|primary key|foreign key|left join|inner join|binary (?:tree|search)"
     r"|linked lists?|big[- ]o|(?:apt|brew|cargo|gem|pip3?|yarn) (?:add|build|install|run)"
 )
-TECHNICAL = re.compile(rf"(?<![\w-])(?:{WORDS}|{IN_CONTEXT})(?![\w-])", re.IGNORECASE)
+TECHNICAL = re.compile(rf"(?<![\w-])(?=\w)(?:{WORDS}|{IN_CONTEXT})(?![\w-])", re.IGNORECASE)
 # Stack traces, names of exceptions, and codes of errors.
 FAILURES = re.compile(
     r"\b[A-Z]\w*(?:Error|Exception)\b|\bat [\w$.<>]+\([\w.$]*:?\d*\)|\bFile \"[^\"]+\", line \d+"
@@ -54,14 +54,14 @@ FAILURES = re.compile(
 )
 # Code: operators, calls with a receiver, tags, statements.
 CODE = re.compile(
-    r"=>|===?|!==?|&&|\|\||::|\+\+;|</\w+>|<\w+/>|\w\(\)|\w+\.\w+\(|[;{]\s*$|\};?\s|^#include\b|^#!/"
+    r"=>|===?|!==?|&&|\|\||::|\+\+;|</\w+>|<\w+/>|\w\(\)|\w\.\w++\(|[;{]\s*$|\};?\s|^#include\b|^#!/"
     r"|^(?:def|class) \w+.*:(?:\s|$)|^(?:import \w+(?:\.\w+)*$|from [\w.]+ import )|^(?:const|let|var) \w+ ="
-    r"|\bSELECT\b.+\bFROM\b|\bINSERT INTO\b|\bCREATE TABLE\b",
+    r"|^(?>.*?\bSELECT\b).+\bFROM\b|\bINSERT INTO\b|\bCREATE TABLE\b",
     re.MULTILINE,
 )
 # Commands of a shell, which begin a line: with a prompt, or with options or paths where they are words as well.
 COMMANDS = re.compile(
-    r"^\s*(?:\$ \w|(?:[a-z][a-z0-9_.-]*)(?: [\w./:=-]+){0,3} --?[a-z][\w-]*(?:[ =]|$)"
+    r"^[^\S\n]*(?:\$ \w|(?:[a-z][a-z0-9_.-]*)(?: [\w./:=-]+){0,3} --?[a-z][\w-]*(?:[ =]|$)"
     r"|(?:cd|ls|cat|cp|mv|rm|mkdir|touch|chmod|chown|tail|head|find|make|go|cargo|yarn|brew|node|python3?)"
     r" [\w*-]*[./~]\S)",
     re.MULTILINE,
@@ -79,11 +79,20 @@ PERSONAL = re.compile(
 )
 
 
+# How much of each end of a long message is looked at.
+END_CHARS = 8_000
+
+
 def is_technical(text: str) -> bool:
     """Return whether the message `text`, with its line breaks, is about code, commands or tools."""
-    return any(pattern.search(text) for pattern in (TECHNICAL, FAILURES, CODE, COMMANDS))
+    ends = _ends(text)
+    return any(pattern.search(ends) for pattern in (TECHNICAL, FAILURES, CODE, COMMANDS))
 
 
 def is_personal(text: str) -> bool:
     """Return whether the message `text` speaks of the person, of earlier conversations, or of a project."""
-    return PERSONAL.search(text) is not None
+    return PERSONAL.search(_ends(text)) is not None
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * END_CHARS else f"{text[:END_CHARS]}\n{text[-END_CHARS:]}"

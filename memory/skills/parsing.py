@@ -213,4 +213,4 @@ def _tools(value: object) -> tuple[str, ...]:
     if isinstance(value, list):
         return tuple(each for each in value if isinstance(each, str))
     # A pattern in brackets may have spaces: Bash(git add *).
-    return tuple(re.findall(r"[^\s,(]+(?:\([^)]*\))?", value)) if isinstance(value, str) else ()
+    return tuple(re.findall(r"[^\s,(]+(?:\([^)]{0,200}\))?", value)) if isinstance(value, str) else ()

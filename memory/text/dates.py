@@ -55,7 +55,7 @@ TIME_WORDS = frozenset(
     (*_TIME_WORDS.split(), *DAYS, *SEASONS, *(name for name in MONTHS if len(name) > 3), *map(str, _TIME_NUMBERS))
 )
 ASKS_WHEN = re.compile(
-    r"^\W*(?:when|how long|what (?:date|day|month|year|time)|(?:in |on |since )?(?:which|what) (?:month|year|day)"
+    r"^\W*+(?:when|how long|what (?:date|day|month|year|time)|(?:in |on |since )?(?:which|what) (?:month|year|day)"
     r"|since when|wann|seit wann|wie lange|quand|depuis quand|cuándo|desde cuándo|quando|da quando|desde quando"
     r"|когда)\b"
     r"|いつ|何時|什么时候|什麼時候|几点|哪天",

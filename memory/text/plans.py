@@ -26,11 +26,16 @@ RECURRING = re.compile(
 )
 
 
+# A plan stands at the beginning of its line.
+PLAN_MAX_CHARS = 4_000
+
+
 def passed_day(line: str, written: dt.date, today: dt.date) -> dt.date | None:
     """Return the last day of the plan in `line`, if it was still to come when the line was `written` and has passed.
 
     A day without a year is the next one after `written`. None for days that come again, such as birthdays.
     """
+    line = line[:PLAN_MAX_CHARS]
     if RECURRING.search(line):
         return None
     last = max(_days(line, written), default=None)

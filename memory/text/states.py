@@ -58,7 +58,7 @@ _NO_SUBJECTS_WORDS = (
 _NO_SUBJECTS = frozenset(_NO_SUBJECTS_WORDS.split())
 _SUBJECT_MAX_WORDS = 2
 _CJK = re.compile(r"[぀-ヿ㐀-鿿]")
-_CJK_BEFORE = re.compile(r"(?:は|が|も)?[、,，]?\s*(?:現在|いま|今|最近|现在|目前|已经|已經|刚刚|刚|就|也)?\s*$")
+_CJK_BEFORE = re.compile(r"(?:は|が|も)?[、,，]?\s{0,3}(?:現在|いま|今|最近|现在|目前|已经|已經|刚刚|刚|就|也)?$")
 _CJK_OWNERS = re.compile(r"^(?:私の|僕の|俺の|我的|我们的|我(?=.))")
 _CJK_SUBJECT_MAX_CHARS = 8
 
@@ -275,7 +275,8 @@ def _subject(before: str, own: frozenset[str]) -> tuple[str, bool] | None:
     if _CJK.search(before):
         # Of 私は東京の…で, what is before は; a sentence without it may begin with a part of the name: 東京の….
         topic, mark, _ = before.partition("は")
-        name = _CJK_BEFORE.sub("", topic if mark else "" if before.endswith("の") else before).strip().lower()
+        named = topic if mark else "" if before.endswith("の") else before
+        name = _CJK_BEFORE.sub("", named.strip()).strip().lower()
         if name in _SELF or name in own:
             return "", True
         name = _CJK_OWNERS.sub("", name)

@@ -25,7 +25,7 @@ ANSWER_MAX_TOKENS = 200
 # How a known line is related to the new one, in the answer of the model; others ask the person nothing.
 CONTRADICTS, SAME = "contradicts", "same"
 RELATIONS = (CONTRADICTS, SAME, "narrower", "unrelated")
-_RELATION = rf"(\d+)(?:\s*[:=–-]?\s*({'|'.join(RELATIONS)}))?"
+_RELATION = rf"(\d+)(?:\s*+(?:[:=–-]\s*+)?({'|'.join(RELATIONS)}))?"
 ANSWER = re.compile(rf"(?:{_RELATION}[\s,.;]*)+", re.IGNORECASE)
 RELATION = re.compile(_RELATION, re.IGNORECASE)
 # Where the model can be held to it. The same for every number of lines, because a server compiles each new schema.

@@ -9,13 +9,13 @@ from memory.trust.rule import REMEMBERING, sentences
 YES_MAX_CHARS = 60
 CONFIRMED_MAX_CHARS = 600
 YES = re.compile(
-    r"\W*(?:yes|yep|yeah|sure|ok|okay|right|correct|exactly|please|do (?:that|it|so)|go ahead|save (?:it|that|this)|"
+    r"\W*+(?:yes|yep|yeah|sure|ok|okay|right|correct|exactly|please|do (?:that|it|so)|go ahead|save (?:it|that|this)|"
     r"ja|jawohl|genau|gerne?|richtig|stimmt|mach (?:das|es)|oui|d.accord|exactement|vas-y|bien sûr|sí|si|claro|vale|"
     r"exacto|de acuerdo|hazlo|はい|うん|ええ|お願い|そう|是|是的|对|對|好|好的|可以|嗯)(?:\W|\Z)",
     re.IGNORECASE,
 )
 # An unsegmented answer has no end of a word after the yes.
-YES_UNSEGMENTED = re.compile(r"\W*(?:はい|ええ|お願い|そうです|是的|对|好的|可以)")
+YES_UNSEGMENTED = re.compile(r"\W*+(?:はい|ええ|お願い|そうです|是的|对|好的|可以)")
 BLOCK_END = re.compile(r"</(?:p|li|h\d|tr|td|th|pre|blockquote|div)>|<br ?/?>", re.IGNORECASE)
 # How what is closed begins and ends (templates/chat), and what it has then.
 CLOSED = (

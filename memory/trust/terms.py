@@ -55,7 +55,7 @@ PUNCTUATION = frozenset(
     "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~“”„‘’«»‹›–—…·•、。，！？：；（）「」『』【】・〜～\u00a0\u3000"
 )
 _NUMERALS = {char: number for number, char in enumerate("〇一二三四五六七八九")}
-HAN_NUMBER = re.compile(r"[〇一二三四五六七八九十]+(?=[月日号年時点歳岁])")
+HAN_NUMBER = re.compile(r"(?<![〇一二三四五六七八九十])[〇一二三四五六七八九十]++(?=[月日号年時点歳岁])")
 ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th|er|ère|e|º|ª)", re.IGNORECASE)
 
 

@@ -42,7 +42,7 @@ FILTERED_FACTOR = 5
 # A result of MEMORY.md comes before others whose score is higher by less than this.
 CURATED_LEAD_SCORE = 0.05
 # What Markdown adds at the beginning of a line, and around words.
-MARKUP = re.compile(r"^\s*(?:[-*+•>]\s+|#{1,6}\s+|\d{1,3}[.)]\s+)+|\*\*|__|`", re.M)
+MARKUP = re.compile(r"^[^\S\n]*(?:[-*+•>]\s+|#{1,6}\s+|\d{1,3}[.)]\s+)+|\*\*|__|`", re.M)
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,15 @@
 import re
 
 REMEMBER = re.compile(
-    r"""(?:^|(?<=[.!?\n])\s*)(?:(?:please|ok(?:ay)?|and|bitte|hey|hi|hello)[,!]?\s+)*
-    (?:(?:can|could|would|will|kannst|könntest)\s+(?:you|du)\s+(?:please\s+|bitte\s+)?)?
-    (?:remember|memori[sz]e|note\s+down|note|make\s+a\s+note|keep\s+in\s+mind|(?:do\s+not|don['’]t)\s+forget|save
-      |(?:(?:dir|mir)\s+)?merk(?:e|en)?(?:\s+dir)?|notier(?:e|en)?(?:\s+dir)?|vergiss\s+nicht|denk(?:e)?\s+dar?an)
-    (?:\s+(?:for\s+me|this|the\s+following|folgendes))?
-    \s*(?P<mark>[:,]\s*|\s)(?:(?P<that>that|dass)\s+)?(?P<what>\S[^\n]*)""",
+    r"""(?:^|(?<=[.!?\n])|(?<=[.!?\n]\s)|(?<=[.!?\n]\s\s))(?!\s)
+    (?:(?:please|ok(?:ay)?|and|bitte|hey|hi|hello)[,!]?\s{1,9}){0,5}
+    (?:(?:can|could|would|will|kannst|könntest)\s{1,9}(?:you|du)\s{1,9}(?:please\s{1,9}|bitte\s{1,9})?)?
+    (?:remember|memori[sz]e|note\s{1,9}down|note|make\s{1,9}a\s{1,9}note|keep\s{1,9}in\s{1,9}mind
+      |(?:do\s{1,9}not|don['’]t)\s{1,9}forget|save
+      |(?:(?:dir|mir)\s{1,9})?merk(?:e|en)?(?:\s{1,9}dir)?|notier(?:e|en)?(?:\s{1,9}dir)?|vergiss\s{1,9}nicht
+      |denk(?:e)?\s{1,9}dar?an)
+    (?:\s{1,9}(?:for\s{1,9}me|this|the\s{1,9}following|folgendes))?
+    \s{0,9}(?P<mark>[:,]\s{0,9}|\s)(?:(?P<that>that|dass)\s{1,9})?(?P<what>\S[^\n]*)""",
     re.IGNORECASE | re.VERBOSE,
 )
 # Requests to remember in French, Spanish, Chinese and Japanese.
@@ -22,24 +25,25 @@ REMEMBER_IN_OTHER_LANGUAGES = [
         r"^(?P<what>[^\n]+?)(?:こと)?(?:を|と|って)(?:覚えて|記憶して|メモして)(?:おいて)?(?:ください|ね)?[。.!！]*$",
     )
 ]
+# "What … my": the first such word of a line is enough, and is looked for once.
 PAST = re.compile(
     r"""\b(?:do|did|can|could)\s+you\s+(?:still\s+)?(?:remember|recall|know|find)\b
     |\bwhat\s+(?:do|did)\s+you\s+(?:still\s+)?(?:remember|know|note|save)\b
     |\bremind\s+me\b|\bsearch\s+(?:your|my|the)\s+(?:memory|notes)\b
-    |\b(?:what|when|where|who|whom|whose|which|why|how)\b.*\b(?:i|i['’]m|my|me|mine|we|our|us|yesterday|last\s+\w+)\b
+    |^(?>.*?\b(?:what|when|where|who|whom|whose|which|why|how)\b).*\b(?:i|i['’]m|my|me|mine|we|our|us|yesterday|last\s+\w+)\b
     |\b(?:did|have|was|am|do)\s+(?:i|we|my)\b
     |\b(?:weißt|weisst|erinnerst|kennst)\s+du\b
-    |\b(?:was|wann|wo|wer|wen|wem|wessen|welche\w*|warum|wieso|wie)\b.*\b(?:ich|mein\w*|mir|mich|wir|unser\w*|uns|gestern)\b
+    |^(?>.*?\b(?:was|wann|wo|wer|wen|wem|wessen|welche\w*|warum|wieso|wie)\b).*\b(?:ich|mein\w*|mir|mich|wir|unser\w*|uns|gestern)\b
     |\bhabe?\s+ich\b
-    |\b(?:comment|que|quoi|quel\w*|où|quand|qui|pourquoi)\b.*\b(?:mon|ma|mes|je|moi|nous|notre|nos)\b
-    |(?:cómo|qué|dónde|cuándo|quién|cuál)\b.*\b(?:mi|mis|yo|me|nosotros|nuestr\w+)\b
-    |我.*(?:什么|谁|哪|几|多少).*[？?]
-    |(?:私|僕|うち|わたし).*[？?]
+    |^(?>.*?\b(?:comment|que|quoi|quel\w*|où|quand|qui|pourquoi)\b).*\b(?:mon|ma|mes|je|moi|nous|notre|nos)\b
+    |^(?>.*?(?:cómo|qué|dónde|cuándo|quién|cuál)\b).*\b(?:mi|mis|yo|me|nosotros|nuestr\w+)\b
+    |^(?>.*?我)(?>.*?(?:什么|谁|哪|几|多少)).*[？?]
+    |^(?>.*?(?:私|僕|うち|わたし)).*[？?]
     |\bque\s+(?:savez-vous|sais-tu)\s+(?:de|sur)\b|\b(?:vous\s+souvenez-vous|te\s+souviens-tu)\b
     |\bqué\s+(?:recuerdas|sabes)\b|\bte\s+acuerdas\b
-    |记得.*[？?]|知道.*我.*[？?]
+    |^(?>.*?记得).*[？?]|^(?>.*?知道)(?>.*?我).*[？?]
     |覚えていますか|覚えてる""",
-    re.IGNORECASE | re.VERBOSE,
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 GREETING = re.compile(
     r"^\s*(?:hi|hello|hey|hallo|grüezi|servus|moin|salut|bonjour|hola|ciao|good\s+(?:morning|afternoon|evening)"
@@ -55,8 +59,10 @@ HELP = re.compile(
     re.IGNORECASE,
 )
 # A full stop inside a name or an address does not end a sentence.
-SENTENCE = re.compile(r"[^\n]+?(?:[.!?]+(?=\s|$)|$)", re.MULTILINE)
+SENTENCE = re.compile(r"[^\n]+?(?:(?<=[.!?])(?=\s)|$)", re.MULTILINE)
 WORD = re.compile(r"[^\W_]{3,}")
+# How much of each end of a long text is looked at for a question.
+END_CHARS = 5_000
 # Words that say nothing about what a sentence is about.
 COMMON_WORDS = """
 the and for are was were what when where who which why how did does you your remember know about that this
@@ -86,7 +92,9 @@ def to_remember(text: str) -> str:
 
 def about_the_past(text: str) -> bool:
     """Return whether the person asks for something that was said before."""
-    return bool(PAST.search(text)) and ("?" in text or not to_remember(text))
+    # A long text asks at its beginning or at its end.
+    ends = text if len(text) <= 2 * END_CHARS else f"{text[:END_CHARS]}\n{text[-END_CHARS:]}"
+    return bool(PAST.search(ends)) and ("?" in text or not to_remember(text))
 
 
 def greeting(text: str) -> str:

@@ -34,7 +34,7 @@ MORE_LINES = 2
 LABEL = re.compile(r"(?:^|: )(?P<who>[A-Z]\w+) \(\d{4}-\d\d-\d\d \d\d:\d\d\):\s*$")
 MARK = re.compile(r"^\s*(?:[-*+•>]\s+|\d{1,3}[.)]\s+)+")
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
-TIMED = re.compile(r"^\[[^\]]*\d:\d\d[^\]]*\]\s*(?P<who>[^:\n]{1,60}):\s*", re.MULTILINE)
+TIMED = re.compile(r"^\[[^\]\n]{0,60}\d:\d\d[^\]\n]{0,60}\]\s{0,9}(?P<who>[^:\n]{1,60}):\s*", re.MULTILINE)
 UNTIMED = re.compile(r"^(?P<who>person|user|assistant):\s*", re.IGNORECASE)
 ASSISTANT = re.compile(r"(?:assistant|oneclaw|ai|model|tool|system)\b", re.IGNORECASE)
 ATTACHED = re.compile(r'(?:\[image: |<file name=")([^"\]]+)')

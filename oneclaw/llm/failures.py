@@ -331,15 +331,16 @@ BY_CAUSE: dict[str, type[ModelRequestError]] = {
 TYPE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}|")
 CONTEXT = re.compile(r"context (?:window|limit|length|size)|max_model_len")
 # "prompt is too long: N tokens > M maximum"; older models: "… exceed context limit: N + max_tokens > M".
-TOO_LONG = re.compile(r"(\d+) (?:tokens|\+ \d+) > (\d+)")
+TOO_LONG = re.compile(r"(?<!\d)(\d{1,15}) (?:tokens|\+ \d{1,15}) > (\d{1,15})")
 # The same in the words of vLLM, SGLang, OpenAI, llama.cpp and LM Studio.
 WINDOW = re.compile(
-    r"(?:maximum context length|context (?:window|length|size))(?: (?:is|of|only|has))* ?\(?(\d+)"
-    r"|n_ctx\W{1,4}(\d+)|max_model_len\W{1,4}(\d+)"
+    r"(?:maximum context length|context (?:window|length|size))(?: (?:is|of|only|has)){0,4} ?\(?(\d{1,15})"
+    r"|n_ctx\W{1,4}(\d{1,15})|max_model_len\W{1,4}(\d{1,15})"
 )
 PROMPT = re.compile(
-    r"\((\d+) in the messages|(\d+) (?:input tokens|tokens from the input)|messages resulted in (\d+)"
-    r"|request \((\d+) tokens|n_prompt_tokens\W{1,4}(\d+)|input length \(?(\d+)|(?:prompt|input) (?:has|is) (\d+)"
+    r"\((\d{1,15}) in the messages|(?<!\d)(\d{1,15}) (?:input tokens|tokens from the input)"
+    r"|messages resulted in (\d{1,15})|request \((\d{1,15}) tokens|n_prompt_tokens\W{1,4}(\d{1,15})"
+    r"|input length \(?(\d{1,15})|(?:prompt|input) (?:has|is) (\d{1,15})"
 )
 # Between the digits of a number.
 THOUSANDS = re.compile(r"(?<=\d)[,_](?=\d{3}\b)")

@@ -5,7 +5,7 @@ import re
 
 def quoted(tag: str, text: str, **attributes: str) -> str:
     """Return `text` between <tag> and </tag>, with every such tag inside it escaped."""
-    inside = re.sub(rf"<(?=\s*/?\s*{re.escape(tag)}\b)", "&lt;", text, flags=re.IGNORECASE)
+    inside = re.sub(rf"<(?=\s*+(?:/\s*+)?{re.escape(tag)}\b)", "&lt;", text, flags=re.IGNORECASE)
     marks = "".join(f' {name}="{value}"' for name, value in attributes.items())
     return f"<{tag}{marks}>\n{inside}\n</{tag}>"
 

@@ -31,7 +31,7 @@ from chat.transfer.importing.reasons import MAX_MESSAGES, NotImportableError
 # Kinds of content between the program and its model, which are not shown to the person.
 HIDDEN_KINDS = {"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context"}
 # References to sources, in characters that no font has.
-CITATION = re.compile("\ue200[^\ue201]*\ue201|[\ue200-\ue206]")
+CITATION = re.compile("\ue200[^\ue200\ue201]*\ue201|[\ue200-\ue206]")
 # Steps of answers and hidden messages are nodes as well.
 MAX_NODES = 5 * MAX_MESSAGES
 PICTURE = "*A picture was here.*"

@@ -13,7 +13,6 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import ProgrammingError
 
 from chat.models import ChatSession
 from memory import tasks
@@ -116,11 +115,8 @@ class Command(BaseCommand):
         email, name = options["user"], options.pop("space", None)
         if options["needs_memory"] and not email and not name:
             raise CommandError("Say whose memory: --user EMAIL or --space NAME.")
-        try:
-            options["user"] = person(email) if email else None
-            options["space"] = space_named(name, options["user"]) if name else None
-        except ProgrammingError as error:
-            raise CommandError("The database has no tables yet: run manage.py migrate first.") from error
+        options["user"] = person(email) if email else None
+        options["space"] = space_named(name, options["user"]) if name else None
         if options["space"] is not None and options["needs_memory"]:
             # An owner does it, unless somebody is named.
             options["user"] = options["user"] or options["space"].owner

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import ProgrammingError
 
 from oneclaw import invariants
 from oneclaw.invariants import Violation
@@ -23,10 +22,7 @@ class Command(BaseCommand):
             if not options["json"]:
                 self.stdout.write(str(violation))
 
-        try:
-            run = invariants.run(write)
-        except ProgrammingError as error:
-            raise CommandError("The database has no tables yet: run manage.py migrate first.") from error
+        run = invariants.run(write)
         if options["json"]:
             found = {"checked": run.checked, "count": run.count, "violations": run.violations, "seconds": run.seconds}
             self.stdout.write(json.dumps(found, ensure_ascii=False))

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import ProgrammingError
 
 from oneclaw.management.arguments import person, space_named
 from oneclaw.models import Space, SpaceMember
@@ -61,8 +60,6 @@ class Command(BaseCommand):
             options["do"](**options)
         except UserFacingError as error:
             raise CommandError(error.sentence) from error
-        except ProgrammingError as error:
-            raise CommandError("The database has no tables yet: run manage.py migrate first.") from error
 
     def create(self, *, name: str, owner: str, kind: str, description: str, json: bool, **_: Any) -> None:
         draft = lifecycle.checked_draft(name, description, kind=kind)

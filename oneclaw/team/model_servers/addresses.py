@@ -14,8 +14,6 @@ from django.utils.translation import gettext_lazy as _
 from oneclaw.models import ModelServer
 from oneclaw.text import UserFacingError
 
-# What people copy from examples; the client adds it by itself.
-PATH_OF_API = re.compile(r"(/v1(/messages)?)?/*$")
 HOST = re.compile(r"[\w.:-]+")
 # The addresses of cloud metadata that are not link-local.
 METADATA_ADDRESSES = frozenset(map(ipaddress.ip_address, ("100.100.100.200", "fd00:ec2::254", "fd20:ce::254")))
@@ -47,7 +45,10 @@ def validated_address(text: str) -> str:
         raise AddressError
     if _is_of_the_network(host):
         raise AddressNotAllowedError
-    address = PATH_OF_API.sub("", text)
+    # What people copy from examples; the client adds it by itself.
+    address = text.rstrip("/")
+    if address.endswith(("/v1", "/v1/messages")):
+        address = address.removesuffix("/messages").removesuffix("/v1").rstrip("/")
     if len(address) > ModelServer.URL_MAX_CHARS:
         raise AddressError
     return address
