@@ -397,6 +397,7 @@ def slowest(used: Used) -> str:
     if used.where in MANY_WORDS_SECONDS:
         most = min(most, MANY_WORDS_MAX_CHARS)
     megabyte = MANY_WORDS_SECONDS.get(used.where, MEGABYTE_SECONDS)
+    most_seconds = megabyte * most / SIZES_CHARS[-1] if used.where in MANY_WORDS_SECONDS else megabyte
     for beginning, unit in closed_inputs(used) if used.where in WELL_FORMED else inputs(used.pattern):
         for size in (size for size in SIZES_CHARS if size <= max(most, SIZES_CHARS[0])):
             # The last character keeps what ends with $ from matching.
@@ -408,7 +409,7 @@ def slowest(used: Used) -> str:
             # The best of several: other programs have this machine, too.
             if seconds_of(used, text) < allowed:
                 break
-            if min(seconds_of(used, text) for _ in range(2)) > megabyte:
+            if min(seconds_of(used, text) for _ in range(2)) > most_seconds:
                 return f"{size:,} characters of {(beginning, unit)}"
     return ""
 
