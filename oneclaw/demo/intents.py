@@ -46,12 +46,12 @@ PAST = re.compile(
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 GREETING = re.compile(
-    r"^\s*(?:hi|hello|hey|hallo|grüezi|servus|moin|salut|bonjour|hola|ciao|good\s+(?:morning|afternoon|evening)"
+    r"^\s*+(?:hi|hello|hey|hallo|grüezi|servus|moin|salut|bonjour|hola|ciao|good\s+(?:morning|afternoon|evening)"
     r"|guten?\s+(?:morgen|tag|abend))(?:\s+(?:there|you|zusammen|oneclaw))?\b[\s,.!?🙂👋]*",
     re.IGNORECASE,
 )
 SMALL_TALK = re.compile(
-    r"^\W*(?:thanks?|thank you|thx|danke|ok(?:ay)?|bye|good night|tschüss|yes|no|ja|nein)\b.{0,20}$", re.I
+    r"^\W*+(?:thanks?|thank you|thx|danke|ok(?:ay)?|bye|good night|tschüss|yes|no|ja|nein)\b.{0,20}$", re.I
 )
 HELP = re.compile(
     r"\bhelp\b|\bwhat\s+can\s+you\s+do\b|\bhilfe\b|\bwas\s+kannst\s+du\b|\baide\b|\bque\s+(?:pouvez-vous|peux-tu)\s+faire\b"
