@@ -59,6 +59,7 @@ BOUNDED_CHARS = {
     "memory.prompt.technical.CODE": 16_000,
     "memory.prompt.technical.COMMANDS": 16_000,
     "memory.prompt.technical.PERSONAL": 16_000,
+    "memory.overview.topics._pattern": 4_000,  # READ_MAX_CHARS.
     "memory.text.dates.ASKS_WHEN": 10_000,  # QUERY_READ_MAX_CHARS, for both.
     "memory.text.dates.READERS": 10_000,
     "memory.text.states._MARK": 1_000_000,  # This one reads all lines, and so does the next.
@@ -84,7 +85,7 @@ WELL_FORMED = {
 MANY_WORDS_MAX_CHARS = 64_000
 MANY_WORDS_SECONDS = {
     "chat.compaction.supplement.IDENTIFIERS": 1.5,
-    "memory.overview.topics._pattern": 2.5,
+    "chat.compaction.supplement.WISH": 0.8,
     "memory.trust.instructions.INSTRUCTING": 0.8,
     "memory.trust.rule.REMEMBERING": 0.8,
     "memory.trust.rule.RELATIVE_DAY": 2.0,

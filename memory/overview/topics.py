@@ -64,6 +64,8 @@ EXAMPLES = {
 TOPIC_MIN_SCORE = 0.3
 # Words that end before the entry does count by their beginning from this length on.
 STEM_MIN_CHARS = 5
+# What of an entry is read for its topic: the expression tries many words at each character.
+READ_MAX_CHARS = 4_000
 
 
 def topics_of(entries: Sequence[tuple[str, str]]) -> list[Topic]:
@@ -81,10 +83,10 @@ def topics_of(entries: Sequence[tuple[str, str]]) -> list[Topic]:
 
 def _by_words(text: str) -> Topic | None:
     """Return the first topic in the order of WORDS that `text` names; None without one."""
-    match = _pattern().search(text.lower())
+    match = _pattern().search(text[:READ_MAX_CHARS].lower())
     if match is None:
         return None
-    named = [Topic[found.lastgroup] for found in _pattern().finditer(text.lower()) if found.lastgroup]
+    named = [Topic[found.lastgroup] for found in _pattern().finditer(text[:READ_MAX_CHARS].lower()) if found.lastgroup]
     return min(named, key=list(WORDS).index)
 
 

@@ -30,7 +30,7 @@ NEGATION = "¬"
 NUMBER, ADDRESS, MEANING = "#", "@", "~"
 
 TOKEN = re.compile(
-    r"(?P<address>[\w.+-]+@[\w-]+\.[\w.-]*\w|(?:https?://|www\.)[^\s<>\"')\]]+)"
+    r"(?P<address>(?<![\w.+-])[\w.+-]++@[\w-]+\.[\w.-]*\w|(?:https?://|www\.)[^\s<>\"')\]]+)"
     r"|(?P<iso>\d{4}-\d{1,2}-\d{1,2})(?!\d)"
     r"|(?P<dotted>\d{1,2}[./]\d{1,2}[./]\d{2,4})(?!\d)"
     r"|(?P<day>\d{1,2}\.\s?\d{1,2}\.)(?!\d)"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 STRING: Mapping[str, Any] = {"type": "string"}
-_FENCE = re.compile(r"```\w*\s*\n(.*?)\n?```", re.DOTALL)
+_FENCE = re.compile(r"```\w*[^\S\n]*\n(.*?)```", re.DOTALL)
 
 
 def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
