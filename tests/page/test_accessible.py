@@ -16,6 +16,7 @@ from chat.context.prompt import build_request
 from chat.conversations import agents
 from chat.library import organise, saved_prompts
 from chat.models import ChatSession, ImportJob, Schedule, SessionRoute
+from chat.rendering import outgoing_links
 from chat.transfer import share
 from memory.documents import write as documents
 from memory.documents.write import Append, Author, Source
@@ -140,7 +141,7 @@ def parts(live, ada):
     organise.organise(ada, [gone.message.session_id], "delete")
     link, token = share.share(session.owner, session, "week")
     space = Space.objects.own_of(ada)
-    revision = documents.apply(space, "MEMORY.md", Append("# Ada\n\n- tea\n- milk"), Author(Source.PAGE, ada))
+    revision = documents.apply(space, "MEMORY.md", Append("# Ada\n\n- tea\n- milk\n- honey"), Author(Source.PAGE, ada))
     log = documents.apply(
         space, "memory/2026-11-03.md", Append("The tea was brought from Naxos."), Author(Source.PAGE, ada)
     )
@@ -181,6 +182,8 @@ def parts(live, ada):
         "file_id": plan.file_id,
         "cited": cited.answer.pk,
         "mark": cite(cited),
+        # It carries a word of memory that nobody typed, so the page asks.
+        "to": outgoing_links.signed(cited.answer.pk, "https://example.org/?d=honey"),
         "pk": passkey.pk,
         "key": EmailConfirmationHMAC(address).key,
         "session_id": session.pk,
@@ -235,7 +238,9 @@ LINKS = ("/welcome/", "/first/", "/invited/", "/confirmed/", "/scim/")
 async def test_every_page_of_something(live, ada, parts, settings):
     filled = [
         re.sub(
-            r"<(?:\w+:)?(\w+)>", lambda part: str(parts[part[1]]), path.replace("message_id>/sources", "cited>/sources")
+            r"<(?:\w+:)?(\w+)>",
+            lambda part: str(parts[part[1]]),
+            re.sub("message_id>/(sources|leave)/", r"cited>/\1/", path),
         )
         for path in addresses()
         if "<" in path and not path.startswith(LINKS)
@@ -257,6 +262,7 @@ async def test_every_page_of_something(live, ada, parts, settings):
     wanted = ["/team/people/{person_id}/", "/team/people/{person_id}/offboard", "/team/offboardings/{offboarding_id}"]
     wanted += ["/team/models/servers/{server_id}/"]
     wanted += ["/team/budgets/{budget_id}/", "/groups/{group_id}", "/memory/documents/{file_id}/"]
+    wanted += ["/messages/{cited}/leave/{to}"]
     wanted += ["/accounts/confirm-email/{key}/", "/accounts/second-factor/webauthn/keys/{pk}/remove/"]
     assert {path.format_map(parts) for path in wanted} <= set(pages)
     assert len(pages) >= 30, pages
