@@ -11,6 +11,9 @@ const menus = document.querySelectorAll(".menu-popover");
 // How long a toast offers to undo.
 const TOAST_MS = 10_000;
 let isStale = false;
+// Requests for a part of the list, such as for the field of a title.
+/** @type {Set<XMLHttpRequest>} */
+const partly = new Set();
 
 /** @param {string} session */
 export function watchSidebar(session) {
@@ -49,6 +52,20 @@ export function watchSidebar(session) {
     if (title instanceof HTMLInputElement) title.select();
     if (isStale) refreshSessions();
   });
+  document.body.addEventListener("htmx:beforeSend", (event) => {
+    const { target, xhr } = detailOf(event);
+    if (target !== list && list.contains(target)) partly.add(xhr);
+  });
+  document.body.addEventListener("htmx:afterRequest", (event) => {
+    if (partly.delete(detailOf(event).xhr) && isStale) refreshSessions();
+  });
+  // News that was asked for before a title is being edited may come after it.
+  list.addEventListener("htmx:beforeSwap", (event) => {
+    const detail = detailOf(event);
+    if (!isNews(detail.requestConfig) || !isHeld()) return;
+    detail.shouldSwap = false;
+    isStale = true;
+  });
   list.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !around(event, "[data-renaming]")) return;
     event.preventDefault();
@@ -77,8 +94,7 @@ export function watchSidebar(session) {
   // action, shows that the sign-in has ended.
   list.addEventListener("htmx:beforeOnLoad", (event) => {
     const { xhr, requestConfig } = detailOf(event);
-    const isNews = event.target === list && !requestConfig.triggeringEvent?.detail?.pressed;
-    if (isNews && xhr.getResponseHeader("HX-Redirect")) event.preventDefault();
+    if (isNews(requestConfig) && xhr.getResponseHeader("HX-Redirect")) event.preventDefault();
   });
   for (const failure of ["htmx:responseError", "htmx:sendError"]) document.body.addEventListener(failure, tellFailure);
   showToast();
@@ -223,9 +239,22 @@ function showToast() {
   }, TOAST_MS);
 }
 
+/**
+ * Return whether a request asks for the list by itself, and not because the person pressed something.
+ * @param {{ elt: Element, triggeringEvent?: CustomEvent }} request
+ */
+function isNews({ elt, triggeringEvent }) {
+  return elt === list && !triggeringEvent?.detail?.pressed;
+}
+
+// Whether the list is not to be replaced now: a title is being edited, or a part of the list is on its way.
+function isHeld() {
+  return partly.size > 0 || list.querySelector("[data-renaming]") !== null;
+}
+
 // Refresh the list, or do so later when a title is being edited.
 export function refreshSessions() {
-  isStale = list.querySelector("[data-renaming]") !== null;
+  isStale = isHeld();
   if (!isStale) reload();
 }
 

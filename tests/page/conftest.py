@@ -22,6 +22,18 @@ def write():
 
 
 @pytest.fixture
+def paste():
+    """await paste(page, "Hello"): paste it into the message at the caret, from the clipboard as if from elsewhere."""
+
+    async def paste(page, text):
+        await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        await page.evaluate("text => navigator.clipboard.writeText(text)", text)
+        await page.get_by_label("Message", exact=True).press("ControlOrMeta+v")
+
+    return paste
+
+
+@pytest.fixture
 def listed():
     """await listed(page): the list of conversations, which on a phone is a drawer that is opened first."""
 

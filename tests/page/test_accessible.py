@@ -15,7 +15,8 @@ from chat.attachments import store
 from chat.context.prompt import build_request
 from chat.conversations import agents
 from chat.library import organise, saved_prompts
-from chat.models import ChatSession, ImportJob, Schedule, SessionRoute
+from chat.models import ChatSession, ImportJob, Message, Schedule, SessionRoute
+from chat.rendering import outgoing_links
 from chat.transfer import share
 from memory.documents import write as documents
 from memory.documents.write import Append, Author, Source
@@ -38,6 +39,9 @@ from tests.skills import unapproved_skill
 from tests.summaries import summarised
 
 pytestmark = pytest.mark.browser
+
+# Seconds for a test that looks at some fifty pages, each in two sizes and both schemes, on a busy machine.
+EVERY_PAGE_SECONDS = 360
 
 NAME_OF_FOCUSED = """() => {
     const element = document.activeElement;
@@ -108,6 +112,7 @@ async def prove(page):
     await in_database(enter)
 
 
+@pytest.mark.timeout(EVERY_PAGE_SECONDS)
 async def test_every_page_of_a_person(live, ada):
     await in_database(make_owner, ada)
     pages = []
@@ -140,14 +145,18 @@ def parts(live, ada):
     organise.organise(ada, [gone.message.session_id], "delete")
     link, token = share.share(session.owner, session, "week")
     space = Space.objects.own_of(ada)
-    revision = documents.apply(space, "MEMORY.md", Append("# Ada\n\n- tea\n- milk"), Author(Source.PAGE, ada))
+    revision = documents.apply(space, "MEMORY.md", Append("# Ada\n\n- tea\n- milk\n- honey"), Author(Source.PAGE, ada))
     log = documents.apply(
         space, "memory/2026-11-03.md", Append("The tea was brought from Naxos."), Author(Source.PAGE, ada)
     )
     index_document(log.document_id)
+    # What the model is sent after it stays.
+    forgetting = forget.forget(space, ["- milk"], ada)
     cited = send(ada, "Who brought the tea from Naxos?")
     build_request(cited.turn)
     settle(cited, "A ferry.")
+    mark = cite(cited)
+    server_said(cited.answer.pk)
     make_owner(ada)
     bob = User.objects.create_user("bob@example.org", "correct horse battery")
     team = spaces.create(ada, spaces.checked_draft("Engine room", "What we know of engines"))
@@ -180,7 +189,9 @@ def parts(live, ada):
         "name": "announcement",
         "file_id": plan.file_id,
         "cited": cited.answer.pk,
-        "mark": cite(cited),
+        "mark": mark,
+        # It carries a word of memory that nobody typed, so the page asks.
+        "to": outgoing_links.signed(cited.answer.pk, "https://example.org/?d=honey"),
         "pk": passkey.pk,
         "key": EmailConfirmationHMAC(address).key,
         "session_id": session.pk,
@@ -217,8 +228,15 @@ def parts(live, ada):
         "question_id": 1,
         "memory_id": "0",
         "revision_id": revision.pk,
-        "forgetting_id": forget.forget(space, ["- milk"], ada).pk,
+        "forgetting_id": forgetting.pk,
     }
+
+
+def server_said(message_id):
+    """An administrator may read what the model's server said about an answer."""
+    message = Message.objects.get(pk=message_id)
+    message.meta[Message.SERVER_SAID_KEY] = "overloaded"
+    message.save(update_fields=["meta"])
 
 
 def round_of(session):
@@ -232,10 +250,13 @@ def round_of(session):
 LINKS = ("/welcome/", "/first/", "/invited/", "/confirmed/", "/scim/")
 
 
+@pytest.mark.timeout(EVERY_PAGE_SECONDS)
 async def test_every_page_of_something(live, ada, parts, settings):
     filled = [
         re.sub(
-            r"<(?:\w+:)?(\w+)>", lambda part: str(parts[part[1]]), path.replace("message_id>/sources", "cited>/sources")
+            r"<(?:\w+:)?(\w+)>",
+            lambda part: str(parts[part[1]]),
+            re.sub("message_id>/(sources|leave|said)", r"cited>/\1", path),
         )
         for path in addresses()
         if "<" in path and not path.startswith(LINKS)
@@ -257,6 +278,7 @@ async def test_every_page_of_something(live, ada, parts, settings):
     wanted = ["/team/people/{person_id}/", "/team/people/{person_id}/offboard", "/team/offboardings/{offboarding_id}"]
     wanted += ["/team/models/servers/{server_id}/"]
     wanted += ["/team/budgets/{budget_id}/", "/groups/{group_id}", "/memory/documents/{file_id}/"]
+    wanted += ["/messages/{cited}/leave/{to}"]
     wanted += ["/accounts/confirm-email/{key}/", "/accounts/second-factor/webauthn/keys/{pk}/remove/"]
     assert {path.format_map(parts) for path in wanted} <= set(pages)
     assert len(pages) >= 30, pages

@@ -121,6 +121,33 @@ async def test_a_title_being_written_is_not_taken_away_by_news(live, ada, script
         await expect(page).to_have_title("Sign in – OneClaw")
 
 
+@pytest.mark.parametrize("first", ["title", "news"])
+async def test_news_that_was_asked_for_before_leaves_the_title_that_is_written(live, ada, three, first):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        come = {"title": asyncio.Event(), "news": asyncio.Event()}
+
+        async def late(route):
+            response = await route.fetch()
+            await come["news" if "/sessions?" in route.request.url else "title"].wait()
+            await route.fulfill(response=response)
+
+        menu = await menu_of(page, "Tea")
+        await page.route("**/sessions?*", late)
+        await page.route("**/rename?*", late)
+        async with page.expect_request("**/sessions?*"), page.expect_request("**/rename?*"):
+            await page.evaluate("document.body.dispatchEvent(new CustomEvent('sessions-changed'))")
+            await menu.get_by_role("link", name="Rename").click()
+        second = ({*come} - {first}).pop()
+        for each in (first, second):
+            async with page.expect_response("**/sessions?*" if each == "news" else "**/rename?*") as response:
+                come[each].set()
+            await (await response.value).finished()
+        await page.get_by_label("Title").fill("High tea")
+        await page.keyboard.press("Enter")
+        await expect(entries(page).get_by_role("link", name="High tea", exact=True)).to_be_visible()
+
+
 @pytest.mark.parametrize("viewport", [None, PHONE])
 async def test_organising_one_by_its_menu(live, ada, scripted, ask, viewport):
     lost = ["500", "ERR_FAILED", "htmx:"]

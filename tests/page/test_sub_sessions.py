@@ -12,7 +12,7 @@ from tests import scripted as model
 from tests.browser import PHONE, open_page, violations, violations_in_both_schemes
 from tests.sub_sessions import Brain, spawn, until
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("session_tools")]
 
 
 @pytest.fixture

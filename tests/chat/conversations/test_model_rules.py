@@ -24,6 +24,7 @@ from tests.chat.live.test_socket import Client as Socket
 from tests.chat.shared.cast import shared_conversation
 from tests.programs import refusal
 from tests.scripted import ScriptedModel, answer, overloaded, text, tool_use
+from tests.sub_sessions import turn_on_session_tools
 from tests.talk import Talk
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("session_tools")]
@@ -111,6 +112,7 @@ def test_agents_and_schedules_use_what_their_person_may(ada, stranger, limited):
 
 
 async def test_a_sub_session_gets_no_model_that_its_person_may_not_use(stranger, scripted, limited):
+    await in_database(turn_on_session_tools, stranger)
     talk = Talk(stranger, scripted)
     scripted.script(answer(tool_use("sessions_spawn", {"task": "Count.", "model": limited})), answer("I cannot."))
     await talk.say("Have somebody count.")
