@@ -95,6 +95,12 @@ class Passage:
             return self.path
         return f"{self.path}#message-{self.origin.message_id}@{self.origin.seq}"
 
+    @property
+    def conversation(self) -> str:
+        """Return the path of the conversation that it is of, also when it is of a file attached there. Only for one
+        that is of no document."""
+        return self.origin.conversation if self.origin and self.origin.conversation else self.path
+
 
 def line_address(document_id: int, line: int) -> str:
     """Return the URL of a line, from 1, on the page of its document."""

@@ -86,7 +86,7 @@ def in_shared_spaces(
     found = {}
     for each in passages:
         space = shared.get(
-            (by_document.get(each.document_id) if each.document_id else by_path.get(conversation_of(each))) or 0
+            (by_document.get(each.document_id) if each.document_id else by_path.get(each.conversation)) or 0
         )
         if space is not None:
             # In a shared conversation there is no other memory to tell it from.
@@ -97,12 +97,7 @@ def in_shared_spaces(
 
 def sessions_of(passages: Sequence[Passage]) -> list[str]:
     """Return the ids of the conversations that `passages` are of."""
-    return [conversation_of(each).removeprefix("/c/") for each in passages if each.document_id is None]
-
-
-def conversation_of(passage: Passage) -> str:
-    """Return the path of the conversation that `passage`, which is of no document, is of."""
-    return passage.origin.conversation if passage.origin and passage.origin.conversation else passage.path
+    return [each.conversation.removeprefix("/c/") for each in passages if each.document_id is None]
 
 
 def require_member(call: ToolCall) -> None:

@@ -147,10 +147,12 @@ def shared_names(passages: list[Passage]) -> dict[Passage, str]:
     ids = [each.document_id for each in passages if each.document_id]
     documents = MemoryDocument.objects.filter(pk__in=ids).exclude(space__kind__in=Space.PRIVATE)
     names = dict(documents.values_list("pk", "space__name"))
-    said = [each.path.removeprefix("/c/") for each in passages if each.document_id is None]
+    said = [each.conversation.removeprefix("/c/") for each in passages if each.document_id is None]
     shared = ChatSession.objects.filter(pk__in=said, shared_at__isnull=False) if said else ChatSession.objects.none()
     spaces = {f"/c/{pk}": name for pk, name in shared.values_list("pk", "space__name")}
-    found = {each: names.get(each.document_id) if each.document_id else spaces.get(each.path) for each in passages}
+    found = {
+        each: names.get(each.document_id) if each.document_id else spaces.get(each.conversation) for each in passages
+    }
     return {each: name for each, name in found.items() if name}
 
 

@@ -168,7 +168,7 @@ PAGES = """
     prompts                         persons     persons
     edit_prompt                     author      author
     delete_prompt                   -           author
-    agents                          persons     -
+    agents                          persons     persons
     new_agent                       persons     persons
     edit_agent                      author      author
     delete_agent                    author      author

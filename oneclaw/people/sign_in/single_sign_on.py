@@ -133,11 +133,10 @@ def confirmed(request: HttpRequest, sociallogin: Any) -> HttpResponse:
 
 @receiver(user_logged_in)
 def signed_in(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
-    """Apply what the provider says, at every sign-in through it."""
+    """Apply what the provider says, at every sign-in through it, and connect another provider's sign-in that waits."""
     if (sociallogin := kwargs.get("sociallogin")) is not None:
         apply_claims(user, request, sociallogin)
-    else:
-        linking.link(request, user)
+    linking.link(request, user)
 
 
 def apply_claims(user: Any, request: HttpRequest, sociallogin: Any) -> None:

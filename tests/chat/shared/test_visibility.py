@@ -57,10 +57,12 @@ PAGES = {
     "message_continue": ("post", WRITES),
     "message_fork": ("post", SEES),
 }
-# Not there for anybody: answers from before it was shared, what others think of answers, and rounds that do not exist.
+# Not there for anybody: answers from before it was shared, what others think of answers, rounds that do not exist, and
+# what a server said of an answer that has not failed.
 HIDDEN = {
     "message_context_json": "get",
     "message_source": "get",
+    "message_said": "get",
     "leave": "get",
     "message_rate": "post",
     "round": "get",

@@ -68,6 +68,14 @@ def test_the_text_of_a_file_is_found_in_another_conversation_and_read_there(ada,
     assert "nothing in it was said by the person" in read["note"]
 
 
+def test_the_page_of_the_search_finds_it_and_leads_to_it(client, ada, attach):
+    _, file = attach()
+    client.force_login(ada)
+    page = client.get("/memory/search", {"q": "copper roof of the boathouse"})
+    assert page.status_code == 200
+    assert f'href="/files/{file.pk}"' in page.content.decode()
+
+
 def test_a_file_that_was_sent_without_words_is_found_too(ada, attach):
     attach(words="")
     assert "18,400" in found(other_session(ada))[0]["snippet"]

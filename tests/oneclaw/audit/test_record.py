@@ -114,6 +114,14 @@ def test_who_gives_a_role_in_a_space_is_recorded(client, ada, stranger):
     client.force_login(ada)
     client.post(reverse("add_space_member", args=[space.pk]), {"email": stranger.email, "role": "reader"})
 
+    # Whom the invitation is for, it does not say: no record tells who has an account.
     event = AuditEvent.objects.filter(kind=AuditKind.MEMBERS_CHANGED).latest("pk")
-    assert (event.actor, event.person, event.space) == (ada.pk, stranger.pk, space.pk)
+    invitation = space.invitations.get().pk
+    assert (event.actor, event.person, event.space) == (ada.pk, None, space.pk)
+    assert event.details == {"role": "reader", "invitation": invitation}
+    # Who accepts it is the actor, whom no record names twice.
+    client.force_login(stranger)
+    client.post(reverse("answer_space_invitation", args=[invitation]), {"do": "accept"})
+    event = AuditEvent.objects.filter(kind=AuditKind.MEMBERS_CHANGED).latest("pk")
+    assert (event.actor, event.person, event.space) == (stranger.pk, None, space.pk)
     assert event.details == {"role": "reader"}

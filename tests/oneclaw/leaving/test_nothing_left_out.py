@@ -74,6 +74,7 @@ LEFT_OUT = {
     "oneclaw.LegalHold": "is the administration's",
     "oneclaw.SignInAttempt": ACCESS,
     "oneclaw.Space": "is named by the server",
+    "oneclaw.SpaceInvitation": ACCESS,
     "oneclaw.Spend": "is accounting, which the person's page has as CSV",
     "oneclaw.User.directory_id": ACCESS,
     "oneclaw.User.dismissed_announcement": CODE,

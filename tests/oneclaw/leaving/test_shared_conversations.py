@@ -84,7 +84,7 @@ def test_nothing_of_their_memory_from_before_it_was_shared_is_left_in_it(cast, a
 
 
 def test_its_new_owner_finds_its_words_and_copies_name_nobody_who_has_left(cast, ada, admin_person):
-    link, _ = links.share(cast.ada, cast.session, "week")
+    link, _ = links.share(cast.ada, cast.session, "week", "space", cast.space.pk)
     copied = link_copies.copy_link(cast.rita, link)
     assert copied.copied_from["name"] == str(ada)
     delete_account(ada)

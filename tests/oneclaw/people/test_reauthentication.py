@@ -140,6 +140,12 @@ def test_what_is_asked_of_a_provider_is_what_the_standards_name(oidc, processes,
     assert not {"prompt", "max_age"} & set(sent)
     saml = BySaml(processes[BySaml], settings)
     saml.person()
+    # The account that the other provider opens is asked first: it says yes by signing in there in the same browser.
+    client = Client()
+    assert "Sign in once as before" in text(saml.answered(client, client.get(saml.path)["Location"]))
+    oidc.provider.session(HOUR)
+    oidc.answered(client, client.get(oidc.path)["Location"])
+    assert set(User.objects.get(email=GRACE).socialaccount_set.values_list("provider", flat=True)) == {"sso", "saml"}
     client = signed_in(saml)
     User.objects.get(email=GRACE).socialaccount_set.filter(provider="sso").delete()
     address = led_to_provider(client, change(client, ada))

@@ -20,6 +20,7 @@ from tests.saml_provider import SamlProvider
 from tests.stage import ROOT
 
 GRACE = {"email": "grace@example.org", "displayName": "Grace Hopper"}
+PASSWORD = "correct horse battery"
 HERE = "http://testserver/accounts/saml"
 
 
@@ -196,7 +197,13 @@ def test_an_address_that_is_not_trusted_takes_no_account_over(ada, admin_person,
     provider.person("n1", email="new@example.org")
     client, response = sign_in(provider)
     assert (response["Location"], who(client)) == ("/accounts/waiting/", None)
+    # Nor does a trusted one: the account is asked first, and connected by a sign-in as before in the same browser.
     provider.person("x", email="ada@example.org")
+    client, response = sign_in(provider)
+    assert (response.status_code, who(client), "Sign in once as before" in text(response)) == (403, None, True)
+    assert not ada.socialaccount_set.exists()
+    client.post("/accounts/login/", {"login": ada.email, "password": PASSWORD})
+    assert who(client) == str(ada.pk)
     assert who(sign_in(provider)[0]) == str(ada.pk)
 
 

@@ -5,6 +5,7 @@ import re
 import pytest
 from django.test import Client
 
+from oneclaw.leaving import offboard
 from oneclaw.models import Space, SpaceInvitation, SpaceMember, User
 from oneclaw.people import space_invitations
 from oneclaw.spaces import lifecycle, members
@@ -84,6 +85,15 @@ def test_an_owner_withdraws_an_invitation_and_others_do_not(ada, stranger, admin
     assert SpaceInvitation.objects.exists()
     client_of(ada).post(address)
     assert client_of(stranger).post(f"/spaces/invitations/{invitation.pk}", {"do": "accept"}).status_code == 404
+
+
+def test_invitations_of_an_address_leave_with_its_account(ada, stranger, admin_person, team):
+    User.objects.filter(pk=stranger.pk).update(email="Stranger@Example.org")
+    space_invitations.invite(team, "stranger@example.org", "reader", ada)
+    kept = space_invitations.invite(team, "other@example.org", "reader", ada)
+    job = offboard.begin(User.objects.get(pk=stranger.pk), receiver=None, by=admin_person)
+    assert offboard.run(job.pk)
+    assert list(SpaceInvitation.objects.all()) == [kept]
 
 
 def test_there_is_an_end_to_open_invitations(ada, team, monkeypatch):

@@ -4,6 +4,7 @@ import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.db import connection
 from django.test import Client
@@ -82,15 +83,25 @@ def test_a_role_that_reads_changes_nothing(rows, role):
 WITHOUT_PROOF = {"revoke_invitation", "team_budgets", "team_budget", "groups", "try_model_server"}
 # Forms with a secret, which does not wait in the session: they are shown again, which asks.
 WITH_SECRET = {"new_model_server", "model_server"}
+# What an owner says with a second factor only.
+WITH_SECOND_FACTOR = {"confirm_password"}
 
 
 def test_every_change_of_rights_takes_a_fresh_sign_in(rows, admin_person):
     client = Client()
     client.force_login(admin_person)
+    User.objects.filter(pk=rows["ada"].pk).update(awaits_owner=True)
     before = fingerprint(BY_COMING)
+    people = list(User.objects.order_by("pk").values_list("pk", "role", "is_active", "awaits_owner"))
+    with_second_factor = []
     for address in addresses(rows):
         name = resolve(address).url_name
         if name in WITHOUT_PROOF:
+            continue
+        if name in WITH_SECOND_FACTOR:
+            with_second_factor.append(address)
+            answer = client.post(address, forms(rows))
+            assert answer["Location"] == reverse("team_person", args=[rows["ada"].pk])
             continue
         answer = client.post(address, forms(rows))
         if name in WITH_SECRET:
@@ -101,6 +112,12 @@ def test_every_change_of_rights_takes_a_fresh_sign_in(rows, admin_person):
         is_asked = "/accounts/reauthenticate/?next=%2Fconfirmed%2F" in answer.get("Location", "")
         assert is_asked or answer.status_code == 405, (name, answer.status_code)
     assert fingerprint(BY_COMING) == before
+    assert len(with_second_factor) == len(WITH_SECOND_FACTOR)
+    Authenticator.objects.create(user=admin_person, type=Authenticator.Type.TOTP, data={"secret": "x"})
+    for address in with_second_factor:
+        answer = client.post(address, forms(rows))
+        assert answer["Location"].startswith("/accounts/second-factor/reauthenticate/?next=%2Fconfirmed%2F"), address
+    assert list(User.objects.order_by("pk").values_list("pk", "role", "is_active", "awaits_owner")) == people
 
 
 def test_a_people_admin_finds_people_by_words_and_sees_who_they_are(rows):

@@ -22,6 +22,8 @@ OPEN = {
     "accounts/confirm-email/",
     "accounts/confirm-email/<str:key>/",
     "accounts/waiting/",
+    # Says that an owner must confirm a new password, and to nobody whose.
+    "accounts/new-password/",
     # Each checks that a sign-in has been begun by password, or begins one.
     "accounts/second-factor/authenticate/",
     "accounts/second-factor/webauthn/login/",
