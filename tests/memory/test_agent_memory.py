@@ -109,10 +109,10 @@ def test_what_it_remembered_stays_when_it_goes(ada, agent):
 
 def test_it_is_told_nothing_of_a_tool_that_is_off(ada, agent):
     mine = talk(ada, agent)
-    assert "save_memory" in recall.guidelines_section(mine, [])
+    assert "save only what must last" in recall.guidelines_section(mine, [])
     before = recall.prompt_condition(mine)
     mine.agent.tools_off = ["save_memory"]
-    assert "save_memory" not in recall.guidelines_section(mine, [])
+    assert "save" not in recall.guidelines_section(mine, [])
     assert "memory_search" in recall.guidelines_section(mine, [])
     assert recall.prompt_condition(mine) != before
     mine.agent.tools_off = ["memory_search"]

@@ -30,12 +30,12 @@ def heard():
 @pytest.mark.parametrize(
     ("text", "ending"),
     [
-        ("/new", ("new", "")),
-        (" /Reset\n", ("reset", "")),
-        ("/end", ("end", "")),
-        ("/NEW Where is Miso?", ("new", "Where is Miso?")),
-        ("/reset\n\nDear Miso,\n  HELLO", ("reset", "Dear Miso,\n  HELLO")),
-        ("/new /new", ("new", "/new")),
+        ("/new", ("new", "", 4)),
+        (" /Reset\n", ("reset", "", 7)),
+        ("/end", ("end", "", 4)),
+        ("/NEW Where is Miso?", ("new", "Where is Miso?", 5)),
+        ("/reset\n\nDear Miso,\n  HELLO", ("reset", "Dear Miso,\n  HELLO", 8)),
+        ("/new /new", ("new", "/new", 5)),
         ("/end of story", None),
         ("/news", None),
         ("see /new", None),

@@ -67,7 +67,7 @@ async def test_it_is_sent_whole_as_data_again_on_retry_and_leaves_with_the_role(
     await talk.say("And now?")
     sent = json.dumps(talk.sent["messages"])
     assert "belongs to Nadia" not in sent
-    assert "is not sent any more" in sent
+    assert "that the person cannot read any more" in sent
     assert talk.thoughts() == 0 or "belongs to Nadia" not in sent
 
 

@@ -25,6 +25,7 @@ from memory.notes import document_jobs, flush
 from memory.skills import importing, writing
 from memory.tools import decisions, proposals, suggestions
 from memory.transfer import account, imports, workspace
+from oneclaw.leaving.zipping import ArchiveReader
 from oneclaw.models import Space, SpaceMember, User
 from tests.conversations import FINISHED
 from tests.scripted import answer, error
@@ -52,6 +53,8 @@ SCREENED = {
     "memory.tools.suggestions._written",
     "memory.tools.proposals.propose",
     "memory.tools.proposals._accepted",
+    "memory.tools.proposals.propose_instructions",
+    "memory.tools.proposals._instructions_replaced",
     "memory.notes.flush._append",
     "memory.notes.flush.finish",
     "memory.notes.recent.write",
@@ -191,6 +194,12 @@ def proposed(stage):
     proposals.accept(row, stage.ada, f"{TEXT} in the kitchen")
 
 
+def instructions_proposed(stage):
+    row = proposals.propose_instructions(stage.team, TEXT, stage.bob)
+    assert_kept(stage.policy)
+    proposals.accept(row, stage.ada, f"{TEXT} in the kitchen")
+
+
 def noted(stage):
     stage.scripted.script(answer(f"- {TEXT}"))
     stage.say(stage.session, f"{TEXT}.")
@@ -225,15 +234,18 @@ SCREENED_WAYS = [
     (saved_to_a_space, {"memory.tools.save_memory.save_to_space"}),
     (suggested, {"memory.tools.suggestions._written"}),
     (proposed, {"memory.tools.proposals._accepted"}),
+    (instructions_proposed, {"memory.tools.proposals._instructions_replaced"}),
     (noted, {"memory.notes.flush._append"}),
     (noted_under_a_title, {"memory.notes.flush._append"}),
     (summed_up, {"memory.notes.recent.write"}),
     (last_messages, {"memory.notes.last_messages.write"}),
 ]
-# They store what waits for a yes, which is no revision yet: in the ways `suggested` and `proposed`.
+# They store what waits for a yes, which is no revision yet: in the ways `suggested`, `proposed` and
+# `instructions_proposed`.
 ONLY_SUGGEST = {
     "memory.tools.save_memory.suggested",
     "memory.tools.proposals.propose",
+    "memory.tools.proposals.propose_instructions",
     "memory.notes.flush.finish",
 }
 
@@ -309,7 +321,11 @@ def folder_imported(stage):
 
 
 def account_imported(stage):
-    assert account.take(stage.ada, stage.space, "MEMORY.md", TEXT.encode()) == "documents"
+    packed_file = io.BytesIO()
+    with zipfile.ZipFile(packed_file, "w") as archive:
+        archive.writestr("memory/MEMORY.md", TEXT)
+    incoming = ArchiveReader(packed_file, 1_000)
+    assert account.take(stage.ada, stage.space, "MEMORY.md", incoming, "memory/MEMORY.md") == "documents"
 
 
 WAYS_BY_HAND = [

@@ -10,7 +10,7 @@ from chat.extensions import ToolCall
 from chat.models import ChatSession, Turn
 from memory.index.documents import index_document
 from memory.index.embeddings.failures import EmbeddingError
-from memory.models import Suggestion
+from memory.models import MemoryDocument, Suggestion
 from memory.prompt import sent
 from memory.prompt.message_context import message_text
 from memory.prompt.recall import PASSAGE_MAX_CHARS, RECALLED_MAX_CHARS
@@ -24,10 +24,10 @@ DAY = "memory/2026-11-20.md"
 
 @pytest.fixture
 def note(append):
-    """note(space, text, path=…): a document with its index."""
+    """note(space, text, path=…, is_foreign=…): a document with its index."""
 
-    def note(space, text, path=DAY):
-        index_document(append(space, text, path=path).document_id)
+    def note(space, text, path=DAY, **author):
+        index_document(append(space, text, path=path, **author).document_id)
 
     return note
 
@@ -147,16 +147,25 @@ def test_what_was_recalled_counts_as_sent(ada, space, note):
     assert "The ferry to Naxos leaves at seven." in sent.text_sent(accepted.turn.session)
 
 
-def test_what_was_recalled_from_a_daily_log_waits_for_a_yes_when_the_model_saves_it(ada, space, note):
-    note(space, "- The ferry to Naxos leaves at seven.\n")
+@pytest.mark.parametrize("is_foreign", [False, True])
+def test_what_was_recalled_from_a_daily_log_waits_for_a_yes_when_the_model_saves_it(ada, space, note, is_foreign):
+    """Where it was noted from foreign text. The person's own notes are theirs, and saved at once."""
+    note(space, "- The ferry to Naxos leaves at seven.\n", is_foreign=is_foreign)
     accepted = send(ada, "When does my ferry to Naxos leave?")
-    build_request(accepted.turn)
+    assert "leaves at seven" in str(build_request(accepted.turn).messages[-1]["content"])
     session = ChatSession.objects.get(pk=accepted.turn.session_id)
     words = {"content": "The ferry to Naxos leaves at seven"}
-    for id in ("toolu_1", "toolu_2"):
-        result = SAVE.call(ToolCall(id, "save_memory", words, ada, session, accepted.answer.pk)).content
-        assert (result["saved"], result["waiting"]) == (False, True)
-    assert Suggestion.objects.get().name == "memory/2026-11-20.md"
+    results = [
+        SAVE.call(ToolCall(id, "save_memory", words, ada, session, accepted.answer.pk)).content
+        for id in ("toolu_1", "toolu_2")
+    ]
+    if is_foreign:
+        assert [(result["saved"], result["waiting"]) for result in results] == [(False, True)] * 2
+        assert Suggestion.objects.get().name == "memory/2026-11-20.md"
+    else:
+        assert results[0]["saved"] is True
+        assert not Suggestion.objects.exists()
+        assert "ferry to Naxos" in MemoryDocument.objects.get(space=space, path="MEMORY.md").content
 
 
 def test_recalled_text_is_no_authority_and_what_is_below_the_floor_is_none(ada, space, note, settings):

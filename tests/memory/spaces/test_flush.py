@@ -137,9 +137,9 @@ def test_a_space_that_is_deleted_at_the_moment_at_which_its_notes_are_written_ke
     claim = claims.claim_flush(flush.request(shared, "switched").pk)
     written, append = threading.Event(), flush._append
 
-    def append_slowly(*arguments):
+    def append_slowly(*arguments, **options):
         try:
-            return append(*arguments)
+            return append(*arguments, **options)
         finally:
             written.set()
             # The deletion begins now, and waits for the end of this transaction.

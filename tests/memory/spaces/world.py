@@ -317,6 +317,7 @@ class World:
         page = self.browsers[person.pk].post(f"/c/{talk.pk}/share", form).content.decode()
         may = person.pk == talk.owner and self.manages(person, talk)
         may = may and (scope != "space" or bool(self.role(person, space)))
+        may = may and self.lets_out(talk, space if scope == "space" else None)
         found = re.search(r"http://testserver(/s/[\w-]+)", page)
         assert bool(found) == may, page
         if found:
@@ -368,6 +369,18 @@ class World:
             return talk.owner == person.pk
         role = self.role(person, self.space(talk.space))
         return role == "owner" or (bool(role) and talk.owner == person.pk)
+
+    def lets_out(self, talk, space):
+        """Whether a link may be for the members of `space`, or for others (None): what members of a space have written
+        stays theirs, for no space here allows links for everybody. A copy of a link is read as its owner's."""
+        writers = {by for word, by in talk.said if word and by not in (None, -1, talk.owner)}
+        if talk.is_shared:
+            return space is not None and space.pk == talk.space
+        if not writers:
+            return True
+        if talk.space is None or not all(self.role(self.person(by), self.space(talk.space)) for by in writers):
+            return False
+        return space is not None and space.pk == talk.space
 
     def opens(self, person, link):
         owner = self.person(link.talk.owner)

@@ -12,7 +12,7 @@ from chat.turns.tools import validate
 from memory.models import MemoryDocument, SkillApproval
 from memory.skills import approval
 from memory.skills.catalogue import find_skill
-from memory.tools import reading
+from memory.tools import get, reading
 from memory.tools.skill_read import READ, read_notes
 from oneclaw.threads import in_database
 from tests import scripted as model
@@ -106,7 +106,7 @@ def test_neither_memory_get_nor_a_search_reads_a_skill(ada, session, space):
     found = reading.SEARCH.call(ToolCall("t", "memory_search", {"query": "swordfish word"}, ada, session))
     assert "swordfish" not in str(found.content)
     with pytest.raises(ToolError, match="There is no memory file"):
-        reading.GET.call(ToolCall("t", "memory_get", {"path": document.path}, ada, session))
+        get.GET.call(ToolCall("t", "memory_get", {"path": document.path}, ada, session))
 
 
 def test_its_results_are_never_shortened(ada, say, session, settings):
