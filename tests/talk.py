@@ -27,7 +27,7 @@ class Talk:
         return await self.ended()
 
     async def edit(self, message, words):
-        await start.edit(self.user, message.pk, uuid.uuid4(), words, Choice(), TurnPublisher)
+        await start.edit(self.user, message.pk, uuid.uuid4(), words, Choice(), listen=TurnPublisher)
         return await self.ended()
 
     async def repeat(self, kind):

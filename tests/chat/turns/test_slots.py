@@ -104,6 +104,8 @@ def held(scripted, settings):
     free = threading.Event()
 
     def words():
+        # Also an answer that begins when all may go on says something: one without words is asked for again.
+        yield "More. "
         while not free.is_set():
             yield "More. "
 
