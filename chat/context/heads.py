@@ -37,9 +37,11 @@ def head_of(session: ChatSession) -> Head:
     It is the one of the last request, unless something must leave it.
     """
     head = session.head
-    if head is None or head.tools is None or has_lost_a_tool(head, session):
+    if head is None or head.tools is None:
         return make_head(session)
-    return head if head.condition == condition_of(session, answers_without_memory(session)) else make_head(session)
+    # The condition first: it reads the person's switches together with their space, which the tools then find read.
+    is_current = head.condition == condition_of(session, answers_without_memory(session))
+    return head if is_current and not has_lost_a_tool(head, session) else make_head(session)
 
 
 @transaction.atomic
