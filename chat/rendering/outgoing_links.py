@@ -34,10 +34,10 @@ def with_hosts(html: str, message_id: int | None) -> str:
         address, rest, text = unescape(found[1]), found[2], found[3]
         host = host_of(address)
         # A text that is the address, or begins as it, says already where it leads.
-        named = "" if says_host(unescape(TAG.sub("", text)), host) else f' data-host="{escape(host)}"'
+        named = "" if says_host(unescape(TAG.sub("", text)), host) else f" ({escape(host)})"
         if message_id is not None and has_room_for_words(address):
             address = reverse("leave", args=[message_id, signed(message_id, address)])
-        return f'<a href="{escape(address)}"{named}{rest}>{text}</a>'
+        return f'<a href="{escape(address)}"{rest}>{text}{named}</a>'
 
     return LINK.sub(shown, html)
 

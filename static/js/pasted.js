@@ -4,8 +4,8 @@
 /** @typedef {[number, number]} Range */
 
 // Ways of input by which text comes from outside of the field.
-const FROM_OUTSIDE = new Set(["insertFromPaste", "insertFromPasteAsQuotation", "insertFromDrop", "insertFromYank"]);
-const BACK_AND_FORTH = new Set(["historyUndo", "historyRedo"]);
+const FROM_OUTSIDE = /^insertFrom(?:Paste|Drop|Yank)/;
+const BACK_AND_FORTH = /^history/;
 // Texts of a field that are remembered, for undo and redo.
 const STATES_MAX_COUNT = 200;
 
@@ -104,7 +104,7 @@ export class Pasted {
     this.#field = field;
     this.#text = field.value;
     // In the capture phase, so that it is known before anybody keeps the draft.
-    field.addEventListener("input", (event) => this.#changed(/** @type {InputEvent} */ (event).inputType), { capture: true });
+    field.addEventListener("input", (event) => this.#changed(/** @type {InputEvent} */ (event).inputType), true);
     for (const kind of ["copy", "cut"]) field.addEventListener(kind, () => this.#copied());
   }
 
@@ -128,17 +128,18 @@ export class Pasted {
 
   /** @param {string} inputType */
   #changed(inputType) {
-    const known = BACK_AND_FORTH.has(inputType) && this.#states.get(this.#field.value);
+    const isUndo = BACK_AND_FORTH.test(inputType);
+    const known = isUndo && this.#states.get(this.#field.value);
     if (known) {
       [this.#text, this.#ranges] = [this.#field.value, known];
       return;
     }
     // What comes back in a way that is not known is taken for pasted if anything was.
-    const isDoubtful = BACK_AND_FORTH.has(inputType) && [...this.#states.values()].some((ranges) => ranges.length);
-    const isFromOutside = FROM_OUTSIDE.has(inputType) || isDoubtful;
+    const isDoubtful = isUndo && [...this.#states.values()].some((ranges) => ranges.length);
+    const isFromOutside = isDoubtful || FROM_OUTSIDE.test(inputType);
     this.#follow((text) => {
       if (!isFromOutside) return [];
-      return copied && copied.text === text ? copied.ranges : [[0, text.length]];
+      return copied?.text === text ? copied.ranges : [[0, text.length]];
     });
   }
 
