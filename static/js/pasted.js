@@ -4,8 +4,8 @@
 /** @typedef {[number, number]} Range */
 
 // Ways of input by which text comes from outside of the field.
-const FROM_OUTSIDE = /^insertFrom(?:Paste|Drop|Yank)/;
-const BACK_AND_FORTH = /^history/;
+const OUTSIDE = /^insertFrom(?:Paste|Drop|Yank)/;
+const UNDO = /^history/;
 // Texts of a field that are remembered, for undo and redo.
 const STATES_MAX_COUNT = 200;
 
@@ -128,7 +128,7 @@ export class Pasted {
 
   /** @param {string} inputType */
   #changed(inputType) {
-    const isUndo = BACK_AND_FORTH.test(inputType);
+    const isUndo = UNDO.test(inputType);
     const known = isUndo && this.#states.get(this.#field.value);
     if (known) {
       [this.#text, this.#ranges] = [this.#field.value, known];
@@ -136,9 +136,9 @@ export class Pasted {
     }
     // What comes back in a way that is not known is taken for pasted if anything was.
     const isDoubtful = isUndo && [...this.#states.values()].some((ranges) => ranges.length);
-    const isFromOutside = isDoubtful || FROM_OUTSIDE.test(inputType);
+    const isOutside = isDoubtful || OUTSIDE.test(inputType);
     this.#follow((text) => {
-      if (!isFromOutside) return [];
+      if (!isOutside) return [];
       return copied?.text === text ? copied.ranges : [[0, text.length]];
     });
   }

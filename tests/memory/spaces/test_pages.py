@@ -60,9 +60,13 @@ def test_a_line_is_proposed_on_the_page_and_decided_in_the_inbox(page, post, kit
     post(stranger, answer, 404, answer="accept")
     post(rita, answer, answer="accept")
     assert Proposal.objects.get().is_waiting
+    # Who may not write directly accepts the words as they are.
     post(cem, answer, answer="accept", text="The oven is broken until May.")
+    assert Proposal.objects.get().is_waiting
+    post(cem, answer, answer="accept")
     shown = page(rita, address)
-    assert "The oven is broken until May." in shown
+    assert "The oven is broken." in shown
+    assert "until May" not in shown
     assert "Bob, approved by Cem" in shown
     assert "You, approved by Cem" in page(bob, address)
     assert waiting_items(cem) is None
