@@ -73,6 +73,7 @@ def write_backup(target: Path, recipients: Sequence[str] = ()) -> Manifest:
     keys = [_recipient(text) for text in recipients]
     manifest = Manifest(version(), dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), key_hash())
     draft = target.with_name(f".{target.name}.partial")
+    encrypted = draft.with_name(f"{draft.name}.age")
     try:
         with _private(draft) as stream, tarfile.open(fileobj=stream, mode="w") as archive:
             # Before the dump and after it: these files never change, and each row has its file.
@@ -90,12 +91,13 @@ def write_backup(target: Path, recipients: Sequence[str] = ()) -> Manifest:
             stream.flush()
             os.fsync(stream.fileno())
         if keys:
-            draft = _encrypted(draft, keys)
-        draft.rename(target)
+            _encrypt(draft, encrypted, keys)
+        (encrypted if keys else draft).rename(target)
     except OSError as error:
         raise BackupError(f"The backup could not be written: {error.strerror or error}.") from error
     finally:
-        draft.unlink(missing_ok=True)
+        for each in (draft, encrypted):
+            each.unlink(missing_ok=True)
     return manifest
 
 
@@ -106,20 +108,11 @@ def _recipient(text: str) -> pyrage.x25519.Recipient:
         raise BackupError(f"“{text}” is no public key of age: it begins with age1. See --new-key.") from error
 
 
-def _encrypted(plain: Path, keys: Sequence[pyrage.x25519.Recipient]) -> Path:
-    """Return the path of the encrypted copy of `plain`, which is removed."""
-    draft = plain.with_name(f"{plain.name}.age")
-    try:
-        with plain.open("rb") as source, _private(draft) as target:
-            pyrage.encrypt_io(source, target, keys)
-            target.flush()
-            os.fsync(target.fileno())
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    finally:
-        plain.unlink(missing_ok=True)
-    return draft
+def _encrypt(plain: Path, encrypted: Path, keys: Sequence[pyrage.x25519.Recipient]) -> None:
+    with plain.open("rb") as source, _private(encrypted) as target:
+        pyrage.encrypt_io(source, target, keys)
+        target.flush()
+        os.fsync(target.fileno())
 
 
 def write_key(path: Path) -> str:
