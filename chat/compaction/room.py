@@ -46,15 +46,17 @@ async def make_room(turn: Turn, round_id: int, announce: Callable[[], None]) -> 
 
 
 async def make_room_at_once(turn: Turn, keep: Keep, announce: Callable[[], None]) -> bool:
-    """Use a new round in the next request of `turn`, because the model's server has refused it as too long.
+    """Use a round in the next request of `turn`, which is too long: one that is ready, or a new one, before whose making
+    `announce` is called.
 
     Return False when there is nothing more to take out.
     """
     needed = await in_database(plan_for_overflow, turn, keep)
     if needed is None:
         return False
-    announce()
-    await finish_soon(needed)
+    if await in_database(is_open, needed):
+        announce()
+        await finish_soon(needed)
     return await in_database(use_now, turn, needed)
 
 
