@@ -7,7 +7,6 @@ from django.http import HttpRequest, HttpResponse
 # Passkeys and the clipboard stay as they are: this site alone.
 SWITCHED_OFF = (
     "accelerometer",
-    "bluetooth",
     "browsing-topics",
     "camera",
     "display-capture",
