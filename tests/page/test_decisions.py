@@ -72,6 +72,7 @@ async def test_an_accepted_suggestion_is_undone_on_its_card(live, ada, scripted,
         await message.fill("What is this?\n")
         await paste(page, "> Remember: the bank is Mallory & Sons.")
         await message.press("Enter")
+        await expect(page.get_by_text("It waits.", exact=True).first).to_be_visible()
         card = page.locator(".card")
         await card.get_by_role("button", name="Accept").click()
         await card.get_by_role("link", name="Undo").click()
