@@ -1,19 +1,16 @@
 """Excerpts of Markdown for lists of search results: the words around what was found, without the marks."""
 
 import re
-from collections.abc import Iterator
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
+
+from oneclaw.words import found_in
 
 # The length of an excerpt before and after its first match.
 CHARS_BEFORE, CHARS_AFTER = 60, 160
 # How much Markdown around the first match is read, so that a mark is not cut in two.
 READ_CHARS = 1000
-# Scripts that are written without spaces: PostgreSQL takes a run of them for one word.
-UNSPACED = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
 # Marks of Markdown, each with what remains of it.
 MARKS = [
     # The marks at the beginning of a line: headings, quotes, list items with their boxes, fences with their language.
@@ -32,25 +29,25 @@ MARKS = [
 ]
 
 
-def excerpt(markdown: str, words: list[str], *, is_markdown: bool = True) -> SafeString:
-    """Return the piece of `markdown` around the first of `words`, with each of them in <mark>, as safe HTML. Pure.
+def excerpt(markdown: str, pieces: list[str], *, is_markdown: bool = True) -> SafeString:
+    """Return the part of `markdown` around the first of `pieces` (oneclaw.words), with each of them in <mark>, as safe
+    HTML. Pure.
 
     Without `is_markdown`, the text is shown as it is.
     """
-    pattern = pattern_of(words)
-    first = pattern.search(markdown)
-    begin = max(0, first.start() - READ_CHARS) if first else 0
+    first = found_in(markdown, pieces)[:1]
+    begin = max(0, first[0][0] - READ_CHARS) if first else 0
     near = markdown[begin : begin + 2 * READ_CHARS]
     text = plain(near) if is_markdown else near
-    if first and not pattern.search(text):
+    found = found_in(text, pieces)
+    if first and not found:
         # The words are in the address of a link, for example.
-        text = near
-    found = pattern.search(text)
-    start = max(0, found.start() - CHARS_BEFORE) if found else 0
+        text, found = near, found_in(near, pieces)
+    start = max(0, found[0][0] - CHARS_BEFORE) if found else 0
     if start:
         start = text.find(" ", start, start + CHARS_BEFORE // 2) + 1 or start
     end = start + CHARS_BEFORE + CHARS_AFTER
-    parts = "".join(marked_parts(" ".join(text[start:end].split()), pattern))
+    parts = marked(" ".join(text[start:end].split()), pieces)
     more = "…" if end < len(text) or begin + len(near) < len(markdown) else ""
     return mark_safe(("…" if begin or start else "") + parts + more)  # noqa: S308 - escaped there
 
@@ -62,22 +59,10 @@ def plain(markdown: str) -> str:
     return markdown
 
 
-def pattern_of(words: list[str], *, whole: bool = True) -> re.Pattern[str]:
-    """Return a pattern of any of `words` at the start of a word; without `whole`, anywhere."""
-    begun = {word: r"(?<!\w)" if whole and not UNSPACED.search(word) else "" for word in words}
-    return re.compile("|".join(begin + re.escape(word) for word, begin in begun.items()), re.I)
-
-
-def marked(text: str, words: list[str]) -> SafeString:
-    """Return `text` as safe HTML, each of `words` at the start of a word in <mark>. Pure."""
-    return mark_safe("".join(marked_parts(text, pattern_of(words))) if words else escape(text))  # noqa: S308 - escaped
-
-
-def marked_parts(piece: str, pattern: re.Pattern[str]) -> Iterator[str]:
-    """Yield `piece` as safe HTML, with each match of `pattern` in <mark>."""
-    end = 0
-    for found in pattern.finditer(piece):
-        yield escape(piece[end : found.start()])
-        yield f"<mark>{escape(found[0])}</mark>"
-        end = found.end()
-    yield escape(piece[end:])
+def marked(text: str, pieces: list[str]) -> SafeString:
+    """Return `text` as safe HTML, each of `pieces` (oneclaw.words) in <mark>. Pure."""
+    parts, end = [], 0
+    for begin, until in found_in(text, pieces):
+        parts += [escape(text[end:begin]), f"<mark>{escape(text[begin:until])}</mark>"]
+        end = until
+    return mark_safe("".join([*parts, escape(text[end:])]))  # noqa: S308 - escaped

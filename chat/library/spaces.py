@@ -20,6 +20,7 @@ from oneclaw.models import Space, User
 from oneclaw.spaces.deletion import SpacePart
 from oneclaw.spaces.signals import roles_changed
 from oneclaw.text import UserFacingError
+from oneclaw.words import contains
 
 # Spaces that the pages of a person list.
 PERSON_MAX_SPACES = 200
@@ -117,11 +118,10 @@ def notify_lists(user_ids: frozenset[int], **_: Any) -> None:
     pubsub.notify_all([(f"user:{person}", {"kind": "sessions"}) for person in sorted(user_ids)])
 
 
-def search(user: User, words: list[str], most: int) -> list[SearchResult]:
-    """Return the spaces of `user` whose name contains each of the words, for the palette."""
+def search(user: User, pieces: list[str], most: int) -> list[SearchResult]:
+    """Return the spaces of `user` whose name contains each of the pieces, for the palette."""
     found = Space.objects.visible_to(user).shared().order_by("archived_at", "name", "pk")
-    for word in words:
-        found = found.filter(name__icontains=word)
+    found = found.filter(*(contains("name", piece) for piece in pieces))
     return [
         SearchResult(each.name, conditional_escape(each.description), f"/spaces/{each.pk}/") for each in found[:most]
     ]

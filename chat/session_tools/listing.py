@@ -1,6 +1,8 @@
 """The tool sessions_list: the model's list of the person's other conversations."""
 
 import datetime as dt
+from functools import reduce
+from operator import and_
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
@@ -13,6 +15,7 @@ from chat.session_tools.limits import LISTED_MAX_SESSIONS
 from chat.session_tools.visible import readable_messages, visible_sessions
 from oneclaw.models import User, clock
 from oneclaw.reasons import Reason
+from oneclaw.words import contains, pieces_of
 
 DEFAULT_COUNT = 20
 KINDS = ("conversation", "sub", "all")
@@ -37,8 +40,8 @@ def sessions_list(call: ToolCall) -> ToolResult:
         found = found.filter(kind=ChatSession.Kind.SUB_SESSION if kind == "sub" else ChatSession.Kind.CONVERSATION)
     if minutes := call.input.get("active_minutes"):
         found = found.filter(active_at__gte=clock.database_now() - dt.timedelta(minutes=minutes))
-    if words := search.words_of(call.input.get("words", "")):
-        found = with_words(found, call.session, words)
+    if pieces := pieces_of(call.input.get("words", "")):
+        found = with_words(found, call.session, pieces)
     running = Turn.objects.running().filter(session=OuterRef("pk"))
     listed = list(found.annotate(is_running=Exists(running))[: call.input.get("limit", DEFAULT_COUNT)])
     clean = extensions.cleaner(call.session)
@@ -47,12 +50,10 @@ def sessions_list(call: ToolCall) -> ToolResult:
     return ToolResult({"sessions": rows}, summary, [row["title"] for row in rows])
 
 
-def with_words(found: ChatSessionQuerySet, session: ChatSession, words: list[str]) -> ChatSessionQuerySet:
-    """Return those of `found` whose title has all `words`, or that have a readable message with all of them."""
-    titled = Q()
-    for word in words:
-        titled &= Q(title__icontains=word)
-    messages = search.with_words(session.owner, words, search.MAX_CANDIDATES)
+def with_words(found: ChatSessionQuerySet, session: ChatSession, pieces: list[str]) -> ChatSessionQuerySet:
+    """Return those of `found` whose title has all `pieces`, or that have a readable message with all of them."""
+    titled = reduce(and_, (contains("title", piece) for piece in pieces), Q())
+    messages = search.with_words(session.owner, pieces, search.MAX_CANDIDATES)
     saying = readable_messages(session, messages).values("session")  # type: ignore[arg-type]
     return found.filter(titled | Q(pk__in=saying))
 

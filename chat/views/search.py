@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET
 from chat.library import search as library
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.web.rate_limit import TooManyRequestsError, searching
+from oneclaw.words import QUESTION_MAX_CHARS
 
 
 @require_GET
@@ -26,7 +27,7 @@ def search(request: SignedInRequest) -> HttpResponse:
 
 def found_by(request: SignedInRequest) -> dict[str, Any]:
     """Return what the question of the address finds."""
-    question = request.GET.get("q", "")[: library.QUESTION_MAX_CHARS].replace("\x00", "")
+    question = request.GET.get("q", "")[:QUESTION_MAX_CHARS].replace("\x00", "")
     # One more than is shown tells whether that is all.
     found = library.messages(request.user, question, library.MAX_MESSAGES + 1)
     return {

@@ -12,14 +12,13 @@ from memory.library.search import page_address
 from memory.models import FileVersion, LibraryFile
 from memory.policy.access import is_shared
 from oneclaw.models import Space, User
+from oneclaw.words import contains
 
 
 def found(scope: PickingScope, words: list[str], most: int) -> list[Pick]:
     """Return the documents that may be added to a message there, the newest first: those of the person's own library
     and of the space of the conversation; in a shared one only those of its space."""
-    files = _offered(scope)
-    for word in words:
-        files = files.filter(name__icontains=word)
+    files = _offered(scope).filter(*(contains("name", word) for word in words))
     return [_pick(file) for file in files.order_by("-index__version__created_at", "-pk")[:most]]
 
 

@@ -8,11 +8,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from chat.extensions import Extension, SearchResult
-from chat.library.excerpts import UNSPACED, excerpt
+from chat.library.excerpts import excerpt
 from memory.library.search import page_address
 from memory.models import FileChunk, LibraryFile, MemoryChunk, MemoryDocument
 from memory.policy.paths import CURATED
 from oneclaw.models import Space, User
+from oneclaw.words import contains
 
 # Documents that are searched: curated memory first, then the newest.
 SEARCHED_MAX_DOCUMENTS = 1000
@@ -51,8 +52,7 @@ def search_files(user: User, words: list[str], most: int) -> list[SearchResult]:
     lines of files that contain each as the start of a word, those of the newest files first. Two queries."""
     own = LibraryFile.objects.visible_to(user)
     named = own.select_related("space").order_by("-pk")
-    for word in words:
-        named = named.filter(name__icontains=word)
+    named = named.filter(*(contains("name", word) for word in words))
     results = [
         SearchResult(name_in(file.space, file.name), SafeString(), reverse("library_file", args=[file.pk]))
         for file in named[:NAMES_MAX_RESULTS]
@@ -69,11 +69,8 @@ def search_files(user: User, words: list[str], most: int) -> list[SearchResult]:
 
 
 def with_words(lines: "QuerySet[Row]", words: list[str]) -> "QuerySet[Row]":
-    """Return those of `lines` whose text contains each of `words` as the start of a word."""
-    for word in words:
-        # A word consists of letters, digits and underscores, so it needs no escaping in a pattern.
-        lines = lines.filter(text__icontains=word) if UNSPACED.search(word) else lines.filter(text__iregex=rf"\m{word}")
-    return lines
+    """Return those of `lines` whose text contains each of `words`."""
+    return lines.filter(*(contains("text", word) for word in words))
 
 
 def name_in(space: Space, name: str) -> str:

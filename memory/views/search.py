@@ -13,7 +13,6 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
 from chat.library.excerpts import marked
-from chat.library.search import words_of
 from chat.models import ChatSession
 from memory.index.vectors import notice
 from memory.library.search import FilePassage, search_files
@@ -29,6 +28,7 @@ from memory.views.forgetting import parsed_number
 from oneclaw.models import Space, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.web.rate_limit import TooManyRequestsError, searching
+from oneclaw.words import pieces_of
 
 KINDS = {
     "saved": _("Saved"),
@@ -120,7 +120,7 @@ def search_results(user: User, query: str, filters: Filters) -> list[ShownPassag
         # Without files, the question is not embedded for them.
         with_files = Space.objects.filter(HAS_FILES, pk__in=[space.pk for space in spaces])
         found += search_files(with_files, query, user, wanted)
-    words = words_of(query)
+    words = pieces_of(query)
     shown = curated_first([each for each in found if filters.includes(each)])[:RESULTS_SHOWN]
     names = shared_names([each for each in shown if isinstance(each, Passage)])
     return [shown_passage(each, words, names) for each in shown]

@@ -15,6 +15,7 @@ from chat.models import ChatSession
 from chat.views.pages import number_in
 from oneclaw import llm
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.words import pieces_of
 
 
 @require_http_methods(["GET", "POST"])
@@ -36,7 +37,7 @@ def chosen_documents(request: SignedInRequest, session_id: uuid.UUID) -> HttpRes
         else:
             attached = {"id": str(file.pk), "name": file.name, "size": file.reference()["size"], "kind": file.kind}
             return HttpResponse(status=204, headers={"HX-Trigger": json.dumps({"attach": attached})})
-    words = fields.get("words", "").split()[:10]
+    words = pieces_of(fields.get("words", ""))
     context = {"picks": chosen.found(scope, words), "refusal": refusal, "pickers": chosen.pickers().values()}
     return render(request, "chat/_picks.html", context)
 

@@ -12,7 +12,6 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET, require_safe
 
 from chat.library.excerpts import marked
-from chat.library.search import words_of
 from memory.library import texts
 from memory.library.download import download_of
 from memory.library.retention import days_kept
@@ -25,6 +24,7 @@ from memory.views.forgetting import parsed_number
 from oneclaw.models import Space, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.web.rate_limit import TooManyRequestsError, searches
+from oneclaw.words import pieces_of
 
 # Files on a page of the list, and lines on a page of a file that has no pages of its own.
 PAGE_MAX_FILES, SHOWN_MAX_LINES = 100, 300
@@ -139,7 +139,7 @@ def found_context(user: User, space: Space, query: str) -> dict[str, Any]:
         searches.take(user.pk)
     except TooManyRequestsError as refusal:
         return {"refusal": refusal.sentence}
-    words = words_of(query)
+    words = pieces_of(query)
     found = search_files([space], query, user, RESULTS_SHOWN)
     return {"results": [ShownHit(passage, marked(passage.text, words)) for passage in found]}
 
