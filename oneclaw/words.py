@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from django.db.models import F, Func, TextField
 from django.db.models.lookups import Contains
@@ -23,6 +24,8 @@ UNSPACED = re.compile(
 )
 # Marks that do not tell two letters apart: accents, and the vowel signs of Hebrew and Arabic.
 ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0670]")
+# A letter with what belongs to it: accents and voicing marks, and the parts of a decomposed syllable of Hangul.
+LETTER = re.compile("(?s:.)[\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0670\u3099\u309a\u1160-\u11ff]*")
 # Letters that the normalization form does not take apart.
 PLAIN_LETTERS = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "ς": "σ", "’": "'"}
@@ -73,24 +76,29 @@ def is_one_word(piece: str) -> bool:
 def found_in(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
     """Return where `text` has one of the folded `pieces`, as (start, end), in order and without overlaps. Pure.
 
-    At the beginnings of words if any are there, otherwise anywhere.
+    Each piece at the beginnings of words if it is at any, otherwise anywhere.
     """
-    known = [re.escape(piece) for piece in pieces]
-    if not known:
-        return []
     plain, places = _with_places(text)
-    any_piece = "|".join(sorted(known, key=len, reverse=True))
-    begun = re.compile(rf"(?<![^\W_])(?:{any_piece})|(?:{any_piece})(?<=[{UNSPACED.pattern[1:-1]}])")
-    found = list(begun.finditer(plain)) or list(re.finditer(any_piece, plain))
-    return [(places[each.start()], places[each.end()]) for each in found]
+    found: list[tuple[int, int]] = []
+    for piece in sorted(pieces, key=len, reverse=True):
+        whole = re.escape(piece)
+        begins = "" if UNSPACED.match(piece) else r"(?<![^\W_])"
+        each = list(re.finditer(begins + whole, plain)) or re.finditer(whole, plain)
+        found += [(places[one.start()], places[one.end()]) for one in each]
+    kept: list[tuple[int, int]] = []
+    for begin, end in sorted(found, key=lambda span: (span[0], -span[1])):
+        if not kept or begin >= kept[-1][1]:
+            kept.append((begin, end))
+    return kept
 
 
 def _with_places(text: str) -> tuple[str, Sequence[int]]:
     """Return `text` folded letter by letter, and for each of its letters and for its end the index in `text`."""
     if text.isascii():
         return text.lower(), range(len(text) + 1)
-    letters = [folded(letter) for letter in text]
-    places = [at for at, letter in enumerate(letters) for _ in letter]
+    starts = [each.start() for each in LETTER.finditer(text)]
+    letters = [folded(text[begin:end]) for begin, end in pairwise([*starts, len(text)])]
+    places = [at for at, letter in zip(starts, letters, strict=True) for _ in letter]
     return "".join(letters), [*places, len(text)]
 
 

@@ -13,7 +13,7 @@ from chat.library.excerpts import excerpt, marked
 from chat.models import ChatSession, Message, MessageFile, MessageWords
 from chat.models.sharing import visibility
 from oneclaw.models import User
-from oneclaw.words import contains, is_one_word, pieces_of
+from oneclaw.words import contains, folded, is_one_word, pieces_of
 
 # Limits of the results.
 MAX_MESSAGES, MAX_TITLES, MAX_FILES = 30, 8, 8
@@ -25,6 +25,8 @@ CANDIDATES, MAX_CANDIDATES = 500, 20_000
 # When the index has nothing, so many of the person's newest messages are read for the question itself, which may begin
 # in the middle of a word; and its least length for that.
 READ_MESSAGES, READ_MIN_CHARS = 5_000, 3
+# Fewer results of several pieces may not be what was meant by them: such as the end of one word and the next one.
+FEW_MESSAGES = 5
 # Each word as the index stores it, as a prefix. No word has characters that are tsquery syntax.
 # They are stored with the owner of their conversation: the person, or who has shared one with a space of theirs.
 HAS_WORDS = """
@@ -55,7 +57,7 @@ class SearchHit:
 
 def messages(user: User, question: str, most: int = MAX_MESSAGES) -> list[SearchHit]:
     """Return the newest shown messages of the person that contain every piece of `question`, each at the beginning of a
-    word; when there is none, those that contain them anywhere.
+    word; when there is none, those that contain them anywhere; after few, those that have the question as it is typed.
 
     Of a message and its copies in forks one is found: the original, or the oldest copy when the original is not shown.
     """
@@ -67,6 +69,9 @@ def messages(user: User, question: str, most: int = MAX_MESSAGES) -> list[Search
         newest = list(without_copies(with_words(user, pieces, MAX_CANDIDATES), most))
     if not newest and max(map(len, pieces)) >= READ_MIN_CHARS:
         newest = list(without_copies(containing(user, pieces), most))
+    elif len(newest) < FEW_MESSAGES and len(pieces) > 1:
+        quoted = list(without_copies(containing(user, [folded(" ".join(question.split()))]), most))
+        newest = list(dict.fromkeys([*newest, *quoted]))[:most]
     return [SearchHit(each, _excerpt_of(each, pieces)) for each in newest]
 
 
@@ -99,7 +104,8 @@ def with_words(user: User, pieces: list[str], candidates: int) -> QuerySet[Messa
 
 def containing(user: User, pieces: list[str]) -> QuerySet[Message]:
     """Return those of the person's newest messages that contain every piece anywhere. Reads each of them."""
-    newest = _searched(user).order_by("-pk").values("pk")[:READ_MESSAGES]
+    indexed = _searched(user).finished().exclude(session__mode=ChatSession.Mode.TEMPORARY)
+    newest = indexed.order_by("-pk").values("pk")[:READ_MESSAGES]
     return Message.objects.filter(pk__in=newest).filter(*(contains("text", piece) for piece in pieces))
 
 

@@ -33,7 +33,8 @@ def found(user: User, question: str) -> list[str]:
         ("zürich", ["Which tea is &lt;b&gt;good&lt;/b&gt; in <mark>Zürich</mark>?"]),
         ("绿茶", ["Camomile, perhaps with honey. 我喜欢<mark>绿茶</mark>。"]),
         ("绿茶 honey", ["Camomile, perhaps with <mark>honey</mark>. 我喜欢<mark>绿茶</mark>。"]),
-        ("omile", []),
+        # In the middle of a word, when nothing else is found.
+        ("omile", ["Cam<mark>omile</mark>, perhaps with honey. 我喜欢绿茶。"]),
         ("tea camomile", []),
         ("红茶", []),
         ("", []),
