@@ -109,9 +109,10 @@ class LifeModel:
 
     def _after_tools(self, body: dict[str, Any]) -> str:
         """Return what is said after a save, or the line that fits the question best of all that the model was sent."""
-        asked = [list(texts_of(message["content"])) for message in body["messages"] if message["role"] == "user"]
-        talks = [talk for texts in asked for text in texts for talk in self._talks_in(text)]
-        talk = talks[-1] if talks else None
+        said = [each for each in body["messages"] if each["role"] == "user" and not has_results(each)]
+        # What was recalled stands before the words of the person, as in other messages.
+        *_, words = ["", *(text for each in said for text in texts_of(each["content"]))]
+        talk = next(self._talks_in(words), None)
         if talk is None or not talk.is_question:
             return "That is done."
         found = "\n".join(texts_of(body["messages"][-1]["content"]))
