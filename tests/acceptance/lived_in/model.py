@@ -116,7 +116,8 @@ class LifeModel:
         if talk is None or not talk.is_question:
             return "That is done."
         found = "\n".join(texts_of(body["messages"][-1]["content"]))
-        lines = [line for line in re.split(r"\\n|\n", found) if talk.words not in line]
+        # Lines of memory: not what somebody has said in this or another conversation.
+        lines = [line for line in re.split(r"\\n|\n", found) if not any(self._talks_in(line))]
         words = words_of(talk.words)
         best = max(lines, key=lambda line: len(words & words_of(line)), default="")
         return f"As far as I know: {best.strip()}" if words & words_of(best) else "I found nothing about that."
