@@ -125,7 +125,7 @@ def demo_model() -> Child:
         port = free.getsockname()[1]
     settings.DEMO_URL = os.environ["ONECLAW_DEMO_URL"] = f"http://127.0.0.1:{port}"
     settings.DEMO_ADDRESS_FILE.write_text(f"{settings.DEMO_URL}\n")
-    return Child("demo model", partial(roles.demo_model, port), stop_seconds=3)
+    return Child("demo model", partial(roles.demo_model, port), stop_seconds=3, is_needed=True)
 
 
 def close_database() -> None:

@@ -33,9 +33,19 @@ processes: Any = multiprocessing.get_context("fork" if sys.platform == "linux" e
 class Child:
     """A child process of the supervisor, which runs one role."""
 
-    def __init__(self, name: str, run: Callable[[], None], stop_seconds: float, orphaned: int = signal.SIGKILL) -> None:
-        """Take the function `run`, the seconds that it may take to end, and the signal sent if the supervisor dies."""
+    def __init__(
+        self,
+        name: str,
+        run: Callable[[], None],
+        stop_seconds: float,
+        orphaned: int = signal.SIGKILL,
+        *,
+        is_needed: bool = False,
+    ) -> None:
+        """Take the function `run`, the seconds that it may take to end, the signal sent if the supervisor dies, and
+        whether other children need this one until they have ended."""
         self.name, self._run, self.stop_seconds, self._orphaned = name, run, stop_seconds, orphaned
+        self.is_needed = is_needed
         self.process: BaseProcess | None = None
         self._delay = RESTART_FIRST_SECONDS
         self._started_at = 0.0
@@ -127,11 +137,14 @@ def supervise(
                     on_message[pipe]()
                 on_poll()
         finally:
-            for child in children:
-                child.end()
-            ended_at = time.monotonic()
-            for child in children:
-                child.wait_or_kill(ended_at + child.stop_seconds)
+            # What others need ends after them: a running answer is stored as interrupted, and not as failed.
+            for is_needed in (False, True):
+                ending = [child for child in children if child.is_needed == is_needed]
+                for child in ending:
+                    child.end()
+                ended_at = time.monotonic()
+                for child in ending:
+                    child.wait_or_kill(ended_at + child.stop_seconds)
 
 
 def running(children: Iterable[Child]) -> list[int]:

@@ -39,6 +39,8 @@ SHORT = {
     "ONECLAW_MESSAGE_LENGTH": "5000",
     "ONECLAW_EMBEDDINGS": "none",
 }
+# What quotes a conversation in the requests for a title, a file's name, a summary and a topic, which no person makes.
+ASKED_BY_ITSELF = ("name_for", "title_for", "conversation", "earlier_summary", "messages", "entries", "new_line")
 # Many words that Markdown leaves as they are.
 LONG = " ".join(f"word{number}" for number in range(600))
 ARTICLE = re.compile(
@@ -74,8 +76,8 @@ class Upstream:
         shown = json.dumps(body["messages"])
         if "<transcript" in shown:
             return self.notes(shown)
-        if "<name_for" in shown or "<title_for" in shown:
-            # A title or a slug: it takes no reply that a test has meant for a person.
+        if any(f"<{tag}" in shown for tag in ASKED_BY_ITSELF):
+            # It takes no reply that a test has meant for a person.
             return answer("Noted.")
         return self.replies.popleft() if self.replies else answer("Noted.")
 

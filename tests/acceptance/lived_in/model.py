@@ -28,6 +28,14 @@ BILLED_AS = {
     "written_tokens": "cache_creation_input_tokens",
 }
 TOLD_BY_ITSELF = "Nothing new has come up since yesterday."
+SEEN, SAVING, KNOWS, DONE, RECALLS, FOUND_NOTHING = OWN_WORDS = (
+    "I see.",
+    "I save that.",
+    "That is good to know about",
+    "That is done.",
+    "As far as I know:",
+    "I found nothing about that.",
+)
 WORD = re.compile(r"[^\W_]{3,}")
 
 
@@ -100,25 +108,30 @@ class LifeModel:
             return answer(tool_use("heartbeat_respond", said))
         talk = next((talk for talk in self._talks_in(newest[-1])), None)
         if talk is None:
-            return answer("I see.")
+            return answer(SEEN)
         if talk.saves:
-            return answer("I save that.", tool_use("save_memory", {"content": talk.saves}))
+            return answer(SAVING, tool_use("save_memory", {"content": talk.saves}))
         if talk.is_question:
             return answer(tool_use("memory_search", {"query": talk.words}))
-        return answer(f"That is good to know about {talk.subject}.")
+        return answer(f"{KNOWS} {talk.subject}.")
 
     def _after_tools(self, body: dict[str, Any]) -> str:
-        """Return what is said after a save, or the line that fits the question best of all that the model was sent."""
-        asked = [list(texts_of(message["content"])) for message in body["messages"] if message["role"] == "user"]
-        talks = [talk for texts in asked for text in texts for talk in self._talks_in(text)]
-        talk = talks[-1] if talks else None
+        """Return what is said after a save, or the lines that fit the question best of all that a search has found."""
+        said = [each for each in body["messages"] if each["role"] == "user" and not has_results(each)]
+        # What was recalled stands before the words of the person, as in other messages.
+        *_, words = ["", *(text for each in said for text in texts_of(each["content"]))]
+        talk = next(self._talks_in(words), None)
         if talk is None or not talk.is_question:
-            return "That is done."
-        found = "\n".join(texts_of(body["messages"][-1]["content"]))
-        lines = [line for line in re.split(r"\\n|\n", found) if talk.words not in line]
-        words = words_of(talk.words)
-        best = max(lines, key=lambda line: len(words & words_of(line)), default="")
-        return f"As far as I know: {best.strip()}" if words & words_of(best) else "I found nothing about that."
+            return DONE
+        asked = words_of(talk.words)
+        fits = {
+            line.strip(): len(asked & words_of(line))
+            for line in lines_found(body["messages"][-1])
+            # Lines of memory: not what somebody, or this model, has said in this or another conversation.
+            if not any(self._talks_in(line)) and not any(own in line for own in OWN_WORDS)
+        }
+        best = max(fits.values(), default=0)
+        return f"{RECALLS} {' '.join(line for line, fit in fits.items() if fit == best)}" if best else FOUND_NOTHING
 
     def _notes(self, transcript: str) -> str:
         return "\n".join(f"- {talk.note}" for talk in self._talks_in(transcript)) or "NO_REPLY"
@@ -145,6 +158,14 @@ def texts_of(content: Any) -> Iterator[str]:
                 yield value
             elif isinstance(value, list):
                 yield from texts_of(value)
+
+
+def lines_found(message: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of the passages that a search brings, without their titles and sources."""
+    results = [block for block in message["content"] if block["type"] == "tool_result"]
+    for passage in (each for result in results for each in result["content"]):
+        if passage["type"] == "search_result":
+            yield from (line for text in texts_of(passage["content"]) for line in text.splitlines())
 
 
 def has_results(message: dict[str, Any]) -> bool:
