@@ -24,7 +24,7 @@ from memory.prompt.items import NAME
 from memory.provenance import cited, details, used
 from memory.skills import offering
 from memory.tools import citing, get, library, reading, save_memory, skill_read
-from memory.views import inbox, palette
+from memory.views import conversations, inbox, palette
 from memory.walk import card
 
 MEMORY = Extension(
@@ -52,6 +52,7 @@ MEMORY = Extension(
     source_address=cited.source_address,
     details=details.details,
     search=palette.search,
+    related=conversations.related,
     waiting=inbox.waiting_items,
     forgetter=lambda session: tombstones.of_space(own_space(session).pk).without_forgotten_words,
     mask=lambda text: secrets.masked(text)[0],

@@ -78,13 +78,13 @@ def found_in(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
 
     Each piece at the beginnings of words if it is at any, otherwise anywhere.
     """
-    plain, places = _with_places(text)
+    plain, offsets = _folded_letters(text)
     found: list[tuple[int, int]] = []
     for piece in sorted(pieces, key=len, reverse=True):
         whole = re.escape(piece)
         begins = "" if UNSPACED.match(piece) else r"(?<![^\W_])"
         each = list(re.finditer(begins + whole, plain)) or re.finditer(whole, plain)
-        found += [(places[one.start()], places[one.end()]) for one in each]
+        found += [(offsets[one.start()], offsets[one.end()]) for one in each]
     kept: list[tuple[int, int]] = []
     for begin, end in sorted(found, key=lambda span: (span[0], -span[1])):
         if not kept or begin >= kept[-1][1]:
@@ -92,14 +92,14 @@ def found_in(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
     return kept
 
 
-def _with_places(text: str) -> tuple[str, Sequence[int]]:
-    """Return `text` folded letter by letter, and for each of its letters and for its end the index in `text`."""
+def _folded_letters(text: str) -> tuple[str, Sequence[int]]:
+    """Return `text` folded letter by letter, and for each of these letters and for the end its index in `text`."""
     if text.isascii():
         return text.lower(), range(len(text) + 1)
     starts = [each.start() for each in LETTER.finditer(text)]
     letters = [folded(text[begin:end]) for begin, end in pairwise([*starts, len(text)])]
-    places = [at for at, letter in zip(starts, letters, strict=True) for _ in letter]
-    return "".join(letters), [*places, len(text)]
+    offsets = [at for at, letter in zip(starts, letters, strict=True) for _ in letter]
+    return "".join(letters), [*offsets, len(text)]
 
 
 def _bare(piece: str) -> str:

@@ -22,7 +22,6 @@ from unittest import mock
 
 import pytest
 
-from chat.library import excerpts
 from chat.migrations import _sentences
 from chat.models import Message
 from chat.rendering import plain_items
@@ -33,6 +32,7 @@ from memory.policy import personal_data
 from memory.policy.secrets import masked
 from memory.provenance import cited
 from memory.text import states
+from oneclaw import words
 from oneclaw.demo import model as demo_model
 from oneclaw.llm import quoting
 from oneclaw.people import devices
@@ -98,7 +98,6 @@ BUILT: dict[str, Callable[[], object]] = {
     "oneclaw.demo.model._inside": lambda: demo_model._inside("", "summary"),
     "oneclaw.llm.quoting.quoted": lambda: quoting.quoted("file", ""),
     "oneclaw.people.devices.name_of": lambda: devices.name_of("?"),
-    "chat.library.excerpts.pattern_of": lambda: excerpts.pattern_of(["zebra", "東京"]),
     "chat.migrations._sentences.parse": lambda: [
         _sentences.parse([("", template)], "?") for template in ("%(name)s has %(count)d files: %(names)s", "The end")
     ],
@@ -118,6 +117,7 @@ BUILT: dict[str, Callable[[], object]] = {
     "memory.text.states._compiled": lambda: [states._compiled.__wrapped__(ended) for ended in (True, False)],
     "memory.text.states._hint": lambda: states._hint.__wrapped__(),
     "memory.text.states._present": lambda: list(states._present("?", frozenset())),
+    "oneclaw.words.found_in": lambda: words.found_in("", ["zebra", "東京"]),
 }
 REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 OF_CATEGORY = {

@@ -370,6 +370,9 @@ class Extension:
     # Returns results visible to this person that contain every one of the words (lower case, at least one), best first,
     # at most the given number. Called on every keystroke.
     search: Callable[[User, list[str], int], list[SearchResult]] | None = None
+    # Returns pieces of conversations of this person that are about the question, with or without its words, best first,
+    # at most the given number; their names are the titles. Called when a question is sent, not while it is typed.
+    related: Callable[[User, str, int], list[SearchResult]] | None = None
     # Returns what of the app waits for this person, or None. Called for every page of the chat.
     waiting: Callable[[User], WaitingItems | None] | None = None
     # Returns what the app shows a new person above the messages of the conversation with this id, which may have no row

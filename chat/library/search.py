@@ -134,6 +134,12 @@ def files(user: User, question: str) -> list[SearchHit]:
     return [SearchHit(each.message, marked(each.name, pieces)) for each in found]
 
 
+def related(user: User, question: str) -> list[SearchResult]:
+    """Return what extensions have of conversations that are about `question`, with or without its words."""
+    found = [each.related(user, question, EXTENSION_MAX_RESULTS) for each in extensions.installed() if each.related]
+    return [result for results in found for result in results] if pieces_of(question) else []
+
+
 def extension_results(user: User, question: str) -> dict[str, list[SearchResult]]:
     """Return {extension name: results} for `question`."""
     pieces = pieces_of(question)

@@ -18,6 +18,9 @@ def search(request: SignedInRequest) -> HttpResponse:
     try:
         with searching(request.user.pk):
             context = found_by(request)
+            if not request.htmx:
+                # Too slow for every keystroke.
+                context["related"] = library.related(request.user, context["question"])
     except TooManyRequestsError as refusal:
         response = render(request, template, {"refusal": refusal.sentence}, status=429)
         response["Retry-After"] = str(refusal.retry_after)

@@ -9,6 +9,7 @@ from django.db.models import Q
 from memory.models import FilePage, LibraryFile
 from memory.policy.tombstones import LineMatcher
 from oneclaw.models import Space
+from oneclaw.words import contains, folded
 
 
 def files_containing(space: Space, known: LineMatcher, phrases: Sequence[Sequence[str]]) -> list[LibraryFile]:
@@ -16,7 +17,7 @@ def files_containing(space: Space, known: LineMatcher, phrases: Sequence[Sequenc
     rare = {max(words, key=len) for words in phrases if words}
     pages = FilePage.objects.filter(version__file__space=space)
     # The database leaves out most pages by the longest word of each line.
-    pages = pages.filter(reduce(or_, (Q(text__icontains=word) for word in rare), Q(pk=None)))
+    pages = pages.filter(reduce(or_, (Q(contains("text", folded(word))) for word in rare), Q(pk=None)))
     found: set[int] = set()
     for file_id, text in pages.values_list("version__file", "text").iterator(chunk_size=50):
         if file_id not in found and known.is_in_text(text):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Increased with every change of the format; an index of another layout is rebuilt.
-LAYOUT_VERSION = 4
+LAYOUT_VERSION = 5
 CHUNK = np.dtype(
     [
         ("key", "<i8"),  # the key of its vector

@@ -13,6 +13,7 @@ from zlib import crc32
 import Stemmer
 
 from memory.text.languages import LANGUAGE_NAMES, STOP_WORDS, STOP_WORDS_ALSO_NAMES
+from oneclaw.words import ACCENTS, folded
 
 # Words and identifiers: letters and digits, joined by the characters that code, ids and addresses contain; and single
 # emoji and other symbols.
@@ -57,8 +58,9 @@ def name_like_stop_words(text: str) -> list[str]:
 
 
 def normalize(text: str) -> str:
-    """Return `text` in the Unicode normalization form NFKC."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+    """Return `text` in the Unicode normalization form NFKC, without marks that belong to no letter there, such as the
+    vowel signs of Hebrew and Arabic, which would part a word."""
+    return text if text.isascii() else ACCENTS.sub("", unicodedata.normalize("NFKC", text))
 
 
 def parts_of(token: str) -> list[str]:
@@ -89,8 +91,8 @@ def _cached_stems(part: str, languages: tuple[str, ...]) -> frozenset[int]:
 
 
 def term_number(term: str) -> int:
-    """Return the number of `term`: its CRC-32."""
-    return crc32(term.encode())
+    """Return the number of `term`: the CRC-32 of its letters as every search compares them."""
+    return crc32(folded(term).encode())
 
 
 def speaker_number(name: str) -> int:

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET
 
 from oneclaw.audit.record import record
 from oneclaw.models import AuditDelivery, AuditEvent, AuditKind, Space, User
+from oneclaw.people.named import named
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.threads import in_database
 
@@ -38,7 +39,7 @@ class AuditFilter(forms.Form):
         events = AuditEvent.objects.order_by("-at", "-pk")
         data = self.cleaned_data if self.is_valid() else {}
         if name := data.get("person"):
-            people = User.objects.filter(Q(email__icontains=name) | Q(first_name__icontains=name)).values("pk")
+            people = User.objects.filter(named(name)).values("pk")
             events = events.filter(Q(actor__in=people) | Q(person__in=people))
         if kind := data.get("kind"):
             events = events.filter(kind=kind)

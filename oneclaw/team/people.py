@@ -6,7 +6,7 @@ from allauth.mfa.utils import is_mfa_enabled
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
 from django.core.paginator import Paginator
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from oneclaw.models import ApiKey, User
 from oneclaw.people import devices, passwords, roles
+from oneclaw.people.named import named
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.sign_in import fresh
 from oneclaw.people.sign_in.fresh import fresh_sign_in_required
@@ -58,7 +59,7 @@ def shown(request: SignedInRequest, **more: Any) -> HttpResponse:
     query = UNSTORABLE.sub("", request.GET.get("q", "")).strip()[:100]
     found = User.objects.filter(awaits_approval=False).order_by("email").prefetch_related("group_memberships__group")
     if query:
-        found = found.filter(Q(email__icontains=query) | Q(first_name__icontains=query))
+        found = found.filter(named(query))
     page = Paginator(found, PAGE_ROWS).get_page(request.GET.get("page"))
     rows = [
         {
