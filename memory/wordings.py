@@ -124,6 +124,9 @@ OF_SKILLS: Mapping[str, Wording] = {
 # Why a file of a library cannot be read (memory/library/), and what calls of its tools found.
 OF_LIBRARIES: Mapping[str, Wording] = {
     "library.type": _("Files of this type cannot be read: add a PDF, Word, PowerPoint, Excel, HTML or text file."),
+    "library.unreadable": _(
+        "Its text cannot be read, because its fonts do not name their characters: add a copy with recognised text."
+    ),
     "library.locked": _("It is protected by a password: add a copy without one."),
     "library.corrupt": _("It is damaged."),
     "library.no_text": _("It has no text. It may consist of scanned pages: add a copy with recognised text."),

@@ -20,6 +20,8 @@ from io import BytesIO
 from typing import Any
 from xml.parsers import expat
 
+from chat.attachments.pdf_text import page_text
+
 # Limits of the process: address space and CPU time.
 MEMORY_MAX_BYTES, CPU_MAX_SECONDS = 1536 * 1024 * 1024, 20
 # Limit of the output apart from the text: a smaller copy in base64, and the excess of the last piece of XML.
@@ -94,7 +96,7 @@ def read_pdf(data: bytes, max_chars: int) -> Iterator[Line]:
     yield {"media_type": "application/pdf", "pages": 0 if reader.is_encrypted else len(reader.pages)}
     length = 0
     for number, page in enumerate(reader.pages, 1):
-        if text := page.extract_text().strip():
+        if text := page_text(page):
             text = f"[page {number}]\n{text}\n\n"[: max_chars + 1 - length]
             yield {"text": text}
             length += len(text)

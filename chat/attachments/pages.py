@@ -18,6 +18,7 @@ from io import BytesIO
 from typing import Any
 
 from chat.attachments.extract import BODY, WordText, limit_process
+from chat.attachments.pdf_text import page_text
 from chat.attachments.sheets import WORKBOOK, sheets
 from chat.attachments.slides import PRESENTATION, slides
 from chat.attachments.web_pages import text_of_page
@@ -49,12 +50,12 @@ def pdf_pages(data: bytes, max_chars: int, seconds: float) -> Iterator[Line]:
         if time.monotonic() > deadline:
             return
         try:
-            text = page.extract_text()
+            text = page_text(page)
         except Exception:  # noqa: BLE001
             # pypdf has no base class for them: the bytes of one broken page lead to any exception (KeyError,
             # RecursionError, …), and the other pages can be read.
             text = ""
-        yield {"page": number, "text": text.strip()[: max_chars + 1]}
+        yield {"page": number, "text": text[: max_chars + 1]}
 
 
 def office_pages(data: bytes, max_chars: int, seconds: float) -> Iterator[Line]:

@@ -10,6 +10,7 @@ from django.conf import settings
 from chat.attachments.bounded import read_in_process
 from chat.attachments.examine import BYTE_ORDER_MARKS, kind_of
 from chat.attachments.pages import output_max_bytes
+from chat.attachments.pdf_text import UNREADABLE_NOTE
 from oneclaw.text import replace_unstorable
 
 # Limits of the process: processor time, and the time that may pass on a busy machine.
@@ -43,7 +44,7 @@ class ReadFile:
 def read_file(name: str, data: bytes, progress: Callable[[int], None]) -> ReadFile:
     """Return the texts of the pages of the file `data`. `progress` is called with the number of pages read so far.
 
-    Raise LibraryFileUnreadableError with one of the codes type, locked, corrupt, no_text.
+    Raise LibraryFileUnreadableError with one of the codes type, locked, corrupt, no_text, unreadable.
     """
     found = kind_of(data)
     if found == "image":
@@ -92,6 +93,8 @@ def _in_process(reader: str, data: bytes, progress: Callable[[int], None]) -> Re
         raise LibraryFileUnreadableError(code)
     if not others:
         raise LibraryFileUnreadableError("corrupt")
+    if all(line["text"].strip() in ("", UNREADABLE_NOTE) for line in others) and any(line["text"] for line in others):
+        raise LibraryFileUnreadableError("unreadable")
     texts = [_plain(line["text"]) for line in others]
     is_cut = len(texts) < (first["pages"] or 1) or sum(len(line["text"]) for line in others) >= characters
     return ReadFile(first["kind"], first["pages"], texts, is_cut)
