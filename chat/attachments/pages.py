@@ -5,8 +5,8 @@ Runs in a separate process with limits on memory and time, like chat/attachments
     python -m chat.attachments.pages pdf|zip|html MAX_PAGES MAX_CHARS CPU_SECONDS < file > lines of JSON
 
 The first line describes the file: its `kind`, and `pages`, 0 for a file that has none; or it says why it cannot be read
-(`error`: type, locked). Each further line is a page with its number and its text. Any other fault of the file ends the
-process with a traceback; the pages before it count.
+(`error`: type, encoding, locked). Each further line is a page with its number and its text. Any other fault of the file
+ends the process with a traceback; the pages before it count.
 """
 
 import json
@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
+from chat.attachments.encodings import EncodingUnknownError, NoTextError
 from chat.attachments.extract import BODY, WordText, limit_process
 from chat.attachments.pdf_text import page_text
 from chat.attachments.sheets import WORKBOOK, sheets
@@ -83,8 +84,13 @@ def office_pages(data: bytes, max_chars: int, seconds: float) -> Iterator[Line]:
 
 def html_pages(data: bytes, max_chars: int, seconds: float) -> Iterator[Line]:
     """Yield the text of the HTML page `data`."""
+    try:
+        text = text_of_page(data)
+    except (EncodingUnknownError, NoTextError) as error:
+        yield {"error": "type" if isinstance(error, NoTextError) else "encoding"}
+        return
     yield {"kind": "html", "pages": 0}
-    yield {"page": 1, "text": text_of_page(data)[: max_chars + 1]}
+    yield {"page": 1, "text": text[: max_chars + 1]}
 
 
 def _is_slide(name: str) -> bool:

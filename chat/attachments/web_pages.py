@@ -1,12 +1,23 @@
 """Read the text of an HTML page: headings and list items marked as in Markdown, cells between tabs."""
 
-import codecs
+import contextlib
 import re
 from html.parser import HTMLParser
+
+from chat.attachments.encodings import BYTE_ORDER_MARKS, decode_text
 
 CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?([\w-]{2,40})", re.IGNORECASE)
 # Where a page names its encoding.
 HEAD_BYTES = 4096
+# What browsers read for these names, which pages give for encodings of Windows (WHATWG Encoding).
+WINDOWS_NAMES = {
+    **dict.fromkeys(("iso-8859-1", "latin1", "us-ascii"), "cp1252"),
+    **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis", "windows-31j"), "cp932"),
+    **dict.fromkeys(("gb2312", "gbk", "gb_2312-80", "x-gbk"), "gb18030"),
+    **dict.fromkeys(("euc-kr", "ks_c_5601-1987", "windows-949"), "cp949"),
+    **dict.fromkeys(("big5", "x-x-big5"), "big5hkscs"),
+    **dict.fromkeys(("utf-16", "utf-16le", "utf-16be"), "utf-8"),
+}
 HIDDEN = frozenset({"script", "style", "template", "noscript", "svg", "iframe", "object", "select"})
 BLOCKS = frozenset(
     """address article aside blockquote body dd details div dl dt fieldset figcaption figure footer form header hr html
@@ -25,14 +36,17 @@ def text_of_page(data: bytes) -> str:
 
 
 def decoded(data: bytes) -> str:
-    """Return the text of `data` in the encoding that the page names, or else in UTF-8 or Windows-1252."""
-    found = CHARSET.search(data[:HEAD_BYTES])
-    for name in (found[1].decode() if found else "utf-8", "utf-8"):
-        try:
-            return data.decode(codecs.lookup(name).name)
-        except (LookupError, UnicodeDecodeError):
-            continue
-    return data.decode("cp1252", "replace")
+    """Return the text of `data` in the encoding that the page names, or else in the one that it seems to have.
+
+    Raise EncodingUnknownError or NoTextError.
+    """
+    if not data.isascii() and not data.startswith(tuple(mark for mark, _ in BYTE_ORDER_MARKS)):
+        with contextlib.suppress(UnicodeDecodeError):
+            return data.decode()
+    if found := CHARSET.search(data[:HEAD_BYTES]):
+        with contextlib.suppress(LookupError, UnicodeError):
+            return data.decode(WINDOWS_NAMES.get(found[1].decode().lower(), found[1].decode()))
+    return decode_text(data)
 
 
 class _Page(HTMLParser):

@@ -1,6 +1,5 @@
 """Read the pages of a file: a text at once, all else in a process with limits (chat/attachments/pages.py)."""
 
-import codecs
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +7,8 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from chat.attachments.bounded import read_in_process
-from chat.attachments.examine import BYTE_ORDER_MARKS, kind_of
+from chat.attachments.encodings import EncodingUnknownError, NoTextError, decode_text
+from chat.attachments.examine import kind_of
 from chat.attachments.pages import output_max_bytes
 from chat.attachments.pdf_text import UNREADABLE_NOTE
 from oneclaw.text import replace_unstorable
@@ -17,9 +17,6 @@ from oneclaw.text import replace_unstorable
 CPU_MAX_SECONDS, TIMEOUT_SECONDS = 180, 300
 HTML_START = re.compile(rb"\s*(?:<!--.{0,1000}?-->\s*)?<(?:!doctype html|html)[\s>]", re.IGNORECASE | re.DOTALL)
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
-# A text has next to none of these bytes.
-CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-CONTROLS_MAX_SHARE = 0.01
 
 
 class LibraryFileUnreadableError(Exception):
@@ -44,7 +41,7 @@ class ReadFile:
 def read_file(name: str, data: bytes, progress: Callable[[int], None]) -> ReadFile:
     """Return the texts of the pages of the file `data`. `progress` is called with the number of pages read so far.
 
-    Raise LibraryFileUnreadableError with one of the codes type, locked, corrupt, no_text, unreadable.
+    Raise LibraryFileUnreadableError with one of the codes type, encoding, locked, corrupt, no_text, unreadable.
     """
     found = kind_of(data)
     if found == "image":
@@ -60,20 +57,14 @@ def read_file(name: str, data: bytes, progress: Callable[[int], None]) -> ReadFi
 
 
 def _of_text(data: bytes) -> ReadFile:
-    text = _decoded(data)
+    try:
+        text = decode_text(data)
+    except NoTextError:
+        raise LibraryFileUnreadableError("type") from None
+    except EncodingUnknownError:
+        raise LibraryFileUnreadableError("encoding") from None
     kept = _plain(text[: settings.LIBRARY_TEXT])
     return ReadFile("text", 0, [kept], len(text) > settings.LIBRARY_TEXT)
-
-
-def _decoded(data: bytes) -> str:
-    mark = next((encoding for mark, encoding in BYTE_ORDER_MARKS if data.startswith(mark)), None)
-    if mark is None and len(CONTROLS.findall(data[:100_000])) > CONTROLS_MAX_SHARE * min(len(data), 100_000):
-        raise LibraryFileUnreadableError("type")
-    try:
-        return data.decode(mark or codecs.lookup("utf-8").name)
-    except UnicodeDecodeError:
-        # What Windows programs write without saying so.
-        return data.decode("cp1252", "replace")
 
 
 def _in_process(reader: str, data: bytes, progress: Callable[[int], None]) -> ReadFile:

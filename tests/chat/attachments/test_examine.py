@@ -188,7 +188,7 @@ def test_a_long_text_is_cut_in_its_middle(settings):
         (b" \n ", "empty", "“x” is empty."),
         (b"x" * 1025, "too_large", "“x” has 1 kB. The limit is 1 kB per file."),
         (b"MZ\x90\x00\x03", "type", "cannot be attached: “x”. Supported types: images"),
-        (b"caf\xe9", "type", "cannot be attached"),
+        (b"caf\xe9 \x81\x8d" * 9, "encoding", "The encoding of “x” is not known: save it as UTF-8"),
         (b"one\x00two", "type", "cannot be attached"),
     ],
 )
