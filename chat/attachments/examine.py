@@ -21,6 +21,8 @@ EXTRACT_TIMEOUT_SECONDS = 60
 _slots = Slots(2)
 
 PDF = b"%PDF-"
+# An archive, and the container of old office files and of those with a password.
+OFFICE = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
 
 
@@ -89,12 +91,12 @@ def examine_file(name: str, data: bytes, owner_id: int = 0) -> ExaminedFile:
 
 
 def kind_of(data: bytes) -> str:
-    """Return image, pdf, docx (also for another archive) or text, by the first bytes of `data`. Pure."""
+    """Return image, pdf, docx (also for another archive or office file) or text, by the first bytes of `data`. Pure."""
     if data.startswith(IMAGES) or (data[:4] == b"RIFF" and data[8:12] == b"WEBP"):
         return "image"
     if PDF in data[:1024]:
         return "pdf"
-    return "docx" if data.startswith(b"PK\x03\x04") else "text"
+    return "docx" if data.startswith(OFFICE) else "text"
 
 
 def text_media_type(name: str) -> str:

@@ -86,7 +86,7 @@ def _fonts_of(owner: Any, depth: int) -> dict[str, str]:
 
 
 def _codec_of(font: Any) -> str:
-    """Return the codec of the texts of `font`; "" when pypdf reads them, "unreadable" when nobody can."""
+    """Return the codec of the texts of `font`; "" when pypdf reads them, "unreadable" when no reader can."""
     if _get(font, "/Subtype") != "/Type0" or "/ToUnicode" in font:
         return ""
     encoding = _get(font, "/Encoding")

@@ -16,6 +16,8 @@ from oneclaw.text import replace_unstorable
 # Limits of the process: processor time, and the time that may pass on a busy machine.
 CPU_MAX_SECONDS, TIMEOUT_SECONDS = 180, 300
 HTML_START = re.compile(rb"\s*(?:<!--.{0,1000}?-->\s*)?<(?:!doctype html|html)[\s>]", re.IGNORECASE | re.DOTALL)
+# The kinds of files that are read, as file fields offer them.
+READ_KINDS = ("pdf", "docx", "slides", "sheet", "text")
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 
 
@@ -30,12 +32,13 @@ class LibraryFileUnreadableError(Exception):
 @dataclass(frozen=True)
 class ReadFile:
     """What was read of a file: its kind, the number of its pages (0: it has none), the texts, and whether the limits
-    left some of it out."""
+    left some of it out; and how many hidden sheets were left out."""
 
     kind: str
     pages: int
     texts: list[str]
     is_cut: bool = False
+    hidden_sheets: int = 0
 
 
 def read_file(name: str, data: bytes, progress: Callable[[int], None]) -> ReadFile:
@@ -47,13 +50,18 @@ def read_file(name: str, data: bytes, progress: Callable[[int], None]) -> ReadFi
     if found == "image":
         raise LibraryFileUnreadableError("type")
     if found == "text":
-        is_page = name.lower().endswith(HTML_SUFFIXES) or HTML_START.match(data[:2000])
+        is_page = name.lower().endswith(HTML_SUFFIXES) or HTML_START.match(data[:2000]) or _is_table(name, data)
         read = _in_process("html", data, progress) if is_page else _of_text(data)
     else:
         read = _in_process("zip" if found == "docx" else "pdf", data, progress)
     if not any(text.strip() for text in read.texts):
         raise LibraryFileUnreadableError("no_text")
     return read
+
+
+def _is_table(name: str, data: bytes) -> bool:
+    """Return whether the file is an HTML table under the name of a sheet, as many programs export one."""
+    return name.lower().endswith(".xls") and b"<table" in data[:10_000].lower()
 
 
 def _of_text(data: bytes) -> ReadFile:
@@ -88,7 +96,7 @@ def _in_process(reader: str, data: bytes, progress: Callable[[int], None]) -> Re
         raise LibraryFileUnreadableError("unreadable")
     texts = [_plain(line["text"]) for line in others]
     is_cut = len(texts) < (first["pages"] or 1) or sum(len(line["text"]) for line in others) >= characters
-    return ReadFile(first["kind"], first["pages"], texts, is_cut)
+    return ReadFile(first["kind"], first["pages"], texts, is_cut, first.get("hidden", 0))
 
 
 def _plain(text: str) -> str:
