@@ -123,7 +123,13 @@ OF_SKILLS: Mapping[str, Wording] = {
 
 # Why a file of a library cannot be read (memory/library/), and what calls of its tools found.
 OF_LIBRARIES: Mapping[str, Wording] = {
-    "library.type": _("Files of this type cannot be read: add a PDF, Word, PowerPoint, Excel, HTML or text file."),
+    "library.type": _(
+        "Files of this type cannot be read: add a PDF, Word, PowerPoint, Excel, OpenDocument (ODS), HTML or text file."
+    ),
+    "library.encoding": _("Its encoding is not known: save it as UTF-8 and add it again."),
+    "library.unreadable": _(
+        "Its text cannot be read, because its fonts do not name their characters: add a copy with recognised text."
+    ),
     "library.locked": _("It is protected by a password: add a copy without one."),
     "library.corrupt": _("It is damaged."),
     "library.no_text": _("It has no text. It may consist of scanned pages: add a copy with recognised text."),

@@ -5,8 +5,6 @@ import zipfile
 
 from PIL import Image
 
-from chat.attachments.slides import PRESENTATION
-
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 
 
@@ -68,9 +66,16 @@ RELATIONS = 'xmlns="http://schemas.openxmlformats.org/package/2006/relationships
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 
 
-def relations(targets: dict[str, str]) -> str:
+def unpacked(data: bytes) -> dict[str, str]:
+    """The texts in an archive by their names."""
+    with zipfile.ZipFile(io.BytesIO(data)) as opened:
+        return {name: opened.read(name).decode() for name in opened.namelist()}
+
+
+def relations(targets: dict[str, str], kind: str = "") -> str:
     """The relations of one part: the targets by their ids."""
-    each = "".join(f'<Relationship Id="{id}" Target="{target}"/>' for id, target in targets.items())
+    of = f' Type="{OFFICE}/{kind}"' if kind else ""
+    each = "".join(f'<Relationship Id="{id}"{of} Target="{target}"/>' for id, target in targets.items())
     return f"<Relationships {RELATIONS}>{each}</Relationships>"
 
 
@@ -80,8 +85,9 @@ def pptx(*slides: tuple[str, str]) -> bytes:
     ids = "".join(f'<p:sldId id="{256 + at}" r:id="rId{at}"/>' for at in range(len(slides)))
     p = 'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'
     a = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+    order = f"<p:sldIdLst>{ids}</p:sldIdLst>"
     parts = {
-        PRESENTATION: f'<p:presentation {p} xmlns:r="{OFFICE}"><p:sldIdLst>{ids}</p:sldIdLst></p:presentation>',
+        "ppt/presentation.xml": f'<p:presentation {p} xmlns:r="{OFFICE}">{order}</p:presentation>',
         "ppt/_rels/presentation.xml.rels": relations({f"rId{at}": f"slides/{name}" for at, name in enumerate(names)}),
     }
     for name, (title, line) in zip(names, slides, strict=True):

@@ -1,7 +1,6 @@
 """Examination of uploaded files: kind, text and size by their bytes, never by their name; or why one is refused."""
 
 import base64
-import codecs
 import contextlib
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from chat.attachments.bounded import read_in_process
+from chat.attachments.encodings import EncodingUnknownError, NoTextError, decode_text
 from chat.attachments.extract import output_max_bytes
 from chat.attachments.slots import NoSlotError, Slots
 from oneclaw.llm.quoting import shortened
@@ -21,15 +21,9 @@ EXTRACT_TIMEOUT_SECONDS = 60
 _slots = Slots(2)
 
 PDF = b"%PDF-"
+# An archive, and the container of old office files and of those with a password.
+OFFICE = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
-BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    # UTF-32 before UTF-16, because its marks begin like those of UTF-16.
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 
 
 class FileRefusedError(InvalidTextError):
@@ -59,7 +53,8 @@ class ExaminedFile:
 def examine_file(name: str, data: bytes, owner_id: int = 0) -> ExaminedFile:
     """Return what kind of file `data` is and what is in it. Extracts one file of an owner at a time.
 
-    Raise FileRefusedError with one of the codes empty, too_large, type, corrupt, locked, too_many_pixels, busy.
+    Raise FileRefusedError with one of the codes empty, too_large, type, encoding, corrupt, locked, too_many_pixels,
+    busy.
     """
     if not data:
         raise FileRefusedError("empty", _("“%(name)s” is empty.") % {"name": name})
@@ -86,7 +81,7 @@ def examine_file(name: str, data: bytes, owner_id: int = 0) -> ExaminedFile:
     return ExaminedFile(
         kind,
         found["media_type"],
-        text=shortened_to_limit(replace_unstorable(found["text"]).strip()),
+        text=shortened_to_limit(replace_unstorable(found["text"]).strip("\n ")),
         width=found.get("width", 0),
         height=found.get("height", 0),
         pages=found.get("pages", 0),
@@ -96,12 +91,12 @@ def examine_file(name: str, data: bytes, owner_id: int = 0) -> ExaminedFile:
 
 
 def kind_of(data: bytes) -> str:
-    """Return image, pdf, docx (also for another archive) or text, by the first bytes of `data`. Pure."""
+    """Return image, pdf, docx (also for another archive or office file) or text, by the first bytes of `data`. Pure."""
     if data.startswith(IMAGES) or (data[:4] == b"RIFF" and data[8:12] == b"WEBP"):
         return "image"
     if PDF in data[:1024]:
         return "pdf"
-    return "docx" if data.startswith(b"PK\x03\x04") else "text"
+    return "docx" if data.startswith(OFFICE) else "text"
 
 
 def text_media_type(name: str) -> str:
@@ -137,12 +132,14 @@ def too_large_error(name: str, size: int) -> FileRefusedError:
 
 
 def _text(name: str, data: bytes) -> str:
-    encoding = next((encoding for mark, encoding in BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     try:
-        text = data.decode(encoding)
+        text = decode_text(data)
         return shortened_to_limit(validated_text(text, max_chars=len(text)))
-    except UnicodeDecodeError:
+    except NoTextError:
         raise _wrong_type(name) from None
+    except EncodingUnknownError:
+        sentence = _("The encoding of “%(name)s” is not known: save it as UTF-8 and attach it again.")
+        raise FileRefusedError("encoding", sentence % {"name": name}) from None
     except InvalidTextError as bad:
         if bad.code == "empty":
             raise FileRefusedError("empty", _("“%(name)s” is empty.") % {"name": name}) from None
@@ -154,7 +151,7 @@ def _wrong_type(name: str) -> FileRefusedError:
         "image": _("images (PNG, JPEG, WebP, GIF)"),
         "pdf": _("PDF"),
         "docx": _("Word (DOCX)"),
-        "text": _("text, Markdown, code and CSV in UTF-8"),
+        "text": _("text, Markdown, code and CSV"),
     }
     taken = ", ".join(kinds[kind] for kind in settings.FILE_KINDS)
     if not taken:

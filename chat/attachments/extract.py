@@ -1,7 +1,7 @@
 """Extraction of text and size from an image, a PDF or a Word document.
 
 Runs in a separate process with limits on memory and time, because a malicious file may exhaust its reader, and imports
-no other module of the product:
+only other readers:
 
     python -m chat.attachments.extract image|pdf|docx MAX_CHARS < file > lines of JSON
 
@@ -18,7 +18,10 @@ import zipfile
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import Any
-from xml.parsers import expat
+
+from chat.attachments.pdf_text import page_text
+from chat.attachments.word import word_text
+from chat.attachments.xml_parts import main_part
 
 # Limits of the process: address space and CPU time.
 MEMORY_MAX_BYTES, CPU_MAX_SECONDS = 1536 * 1024 * 1024, 20
@@ -26,6 +29,9 @@ MEMORY_MAX_BYTES, CPU_MAX_SECONDS = 1536 * 1024 * 1024, 20
 LINES_MAX_BYTES = 4 * 1024 * 1024
 # The time after which no further page of a PDF is read.
 PDF_TIMEOUT_SECONDS = 12.0
+
+# What a file of Office with a password has in its container.
+ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 
 FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 # MPO is a JPEG of a phone with a second image behind the first; Pillow detects it as a format of its own.
@@ -37,10 +43,6 @@ EDGE_MAX_PIXELS, IMAGE_MAX_BYTES = 2000, 1_500_000
 # (edge, quality), tried in this order until the result is small enough.
 COPY_ATTEMPTS = ((EDGE_MAX_PIXELS, 88), (EDGE_MAX_PIXELS, 70), (1400, 70), (1000, 60))
 ORIENTATION_TAG_ID = 0x0112
-
-# Limit of the body of a Word document.
-XML_MAX_BYTES = 64 * 1024 * 1024
-BODY = "word/document.xml"
 
 Line = dict[str, Any]
 
@@ -94,7 +96,7 @@ def read_pdf(data: bytes, max_chars: int) -> Iterator[Line]:
     yield {"media_type": "application/pdf", "pages": 0 if reader.is_encrypted else len(reader.pages)}
     length = 0
     for number, page in enumerate(reader.pages, 1):
-        if text := page.extract_text().strip():
+        if text := page_text(page):
             text = f"[page {number}]\n{text}\n\n"[: max_chars + 1 - length]
             yield {"text": text}
             length += len(text)
@@ -104,99 +106,18 @@ def read_pdf(data: bytes, max_chars: int) -> Iterator[Line]:
 
 def read_docx(data: bytes, max_chars: int) -> Iterator[Line]:
     """Yield the media type of the Word file `data`, and the text of its paragraphs and tables, up to `max_chars`."""
+    if not data.startswith(b"PK"):
+        # An old office file, or one with a password.
+        yield {"error": "locked" if ENCRYPTED in data else "type"}
+        return
     with zipfile.ZipFile(BytesIO(data)) as archive:
-        if BODY not in archive.namelist():
+        kind, part = main_part(archive)
+        if kind != "docx":
             yield {"error": "type"}
             return
-        with archive.open(BODY) as stream:
-            text = WordText(max_chars)
-            text.read(stream.read)
+        text = word_text(archive, part, max_chars)
     yield {"media_type": "application/vnd.openxmlformats-officedocument.wordprocessingml.document"}
-    yield {"text": "".join(text.parts)}
-
-
-class TextLimitError(Exception):
-    """The document has more text than its reader may return."""
-
-
-class WordText:
-    """The text of a WordprocessingML body: headings and list items marked as in Markdown, cells between tabs."""
-
-    def __init__(self, max_chars: int) -> None:
-        self.parts: list[str] = []
-        self._room = max_chars
-        self._bytes = XML_MAX_BYTES
-        self._mark = ""
-        self._is_text = False
-        # The nesting depth in table cells, and in mc:Fallback elements, which repeat content for older programs.
-        self._cell_depth, self._fallback_depth = 0, 0
-        self._parser = expat.ParserCreate(namespace_separator=" ")
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._text
-        # No Word document has a doctype, and entity expansion attacks need one.
-        self._parser.StartDoctypeDeclHandler = self._refuse
-
-    def read(self, read: Callable[[int], bytes]) -> None:
-        """Parse the XML that `read(size)` returns piece by piece, until a limit is reached; the text is in `parts`."""
-        try:
-            while data := read(64 * 1024):
-                self._bytes -= len(data)
-                if self._bytes < 0:
-                    return
-                self._parser.Parse(data, False)
-            self._parser.Parse(b"", True)
-        except TextLimitError:
-            return
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        value = next((value for key, value in attributes.items() if key.endswith(" val")), "")
-        match name.rpartition(" ")[2]:
-            case "t":
-                self._is_text = True
-            case "tab" | "ptab":
-                self._say("\t")
-            case "br" | "cr":
-                self._say("\n")
-            case "tc":
-                self._cell_depth += 1
-            case "Fallback":
-                self._fallback_depth += 1
-            case "pStyle" if value[:7].lower() == "heading" and value[7:].isdigit():
-                self._mark = "#" * min(int(value[7:]), 6) + " "
-            case "numPr":
-                self._mark = self._mark or "- "
-
-    def _end(self, name: str) -> None:
-        match name.rpartition(" ")[2]:
-            case "t":
-                self._is_text = False
-            case "p":
-                self._mark = ""
-                self._say(" " if self._cell_depth else "\n\n")
-            case "tc":
-                self._cell_depth -= 1
-                self._say("\t")
-            case "tr":
-                self._say("\n")
-            case "Fallback":
-                self._fallback_depth -= 1
-
-    def _text(self, text: str) -> None:
-        if self._is_text:
-            self._say(self._mark + text)
-            self._mark = ""
-
-    def _say(self, text: str) -> None:
-        if self._fallback_depth:
-            return
-        self.parts.append(text)
-        self._room -= len(text)
-        if self._room < 0:
-            raise TextLimitError
-
-    def _refuse(self, *_: object) -> None:
-        raise ValueError("a document type declaration")
+    yield {"text": text}
 
 
 READERS: dict[str, Callable[[bytes, int], Iterator[Line]]] = {"image": read_image, "pdf": read_pdf, "docx": read_docx}

@@ -5,8 +5,8 @@ Runs in a separate process with limits on memory and time, like chat/attachments
     python -m chat.attachments.pages pdf|zip|html MAX_PAGES MAX_CHARS CPU_SECONDS < file > lines of JSON
 
 The first line describes the file: its `kind`, and `pages`, 0 for a file that has none; or it says why it cannot be read
-(`error`: type, locked). Each further line is a page with its number and its text. Any other fault of the file ends the
-process with a traceback; the pages before it count.
+(`error`: type, encoding, locked). Each further line is a page with its number and its text. Any other fault of the file
+ends the process with a traceback; the pages before it count.
 """
 
 import json
@@ -17,17 +17,25 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
-from chat.attachments.extract import BODY, WordText, limit_process
-from chat.attachments.sheets import WORKBOOK, sheets
-from chat.attachments.slides import PRESENTATION, slides
+from chat.attachments.encodings import EncodingUnknownError, NoTextError
+from chat.attachments.extract import ENCRYPTED, limit_process
+from chat.attachments.other_sheets import BinarySheets, OpenDocumentSheets
+from chat.attachments.pdf_text import page_text
+from chat.attachments.sheets import Workbook
+from chat.attachments.slides import Presentation
 from chat.attachments.web_pages import text_of_page
+from chat.attachments.word import word_text
+from chat.attachments.xml_parts import main_part, member
 
 # The output apart from the text: the frame of each page's line.
 FRAME_MAX_BYTES = 200
 # The share of the processor time after which no further page of a PDF is read.
 PDF_SHARE = 0.8
+# The type of a spreadsheet of OpenDocument.
+OPEN_SHEETS = b"application/vnd.oasis.opendocument.spreadsheet"
 
 Line = dict[str, Any]
+SheetReader = Workbook | BinarySheets | OpenDocumentSheets
 
 
 def pdf_pages(data: bytes, max_chars: int, seconds: float) -> Iterator[Line]:
@@ -49,49 +57,74 @@ def pdf_pages(data: bytes, max_chars: int, seconds: float) -> Iterator[Line]:
         if time.monotonic() > deadline:
             return
         try:
-            text = page.extract_text()
+            text = page_text(page)
         except Exception:  # noqa: BLE001
             # pypdf has no base class for them: the bytes of one broken page lead to any exception (KeyError,
             # RecursionError, …), and the other pages can be read.
             text = ""
-        yield {"page": number, "text": text.strip()[: max_chars + 1]}
+        yield {"page": number, "text": text[: max_chars + 1]}
 
 
 def office_pages(data: bytes, max_chars: int, seconds: float) -> Iterator[Line]:
     """Yield what kind of office file `data` is, and its text: whole for Word, by slides, or by sheets."""
+    if not data.startswith(b"PK"):
+        yield from _old_office_pages(data, max_chars)
+        return
     with zipfile.ZipFile(BytesIO(data)) as archive:
-        names = set(archive.namelist())
-        if BODY in names:
-            yield {"kind": "docx", "pages": 0}
-            with archive.open(BODY) as stream:
-                word = WordText(max_chars)
-                word.read(stream.read)
-            texts = iter(["".join(word.parts)])
-        elif PRESENTATION in names:
-            yield {"kind": "pptx", "pages": sum(_is_slide(name) for name in names)}
-            texts = slides(archive)
-        elif WORKBOOK in names:
-            yield {"kind": "xlsx", "pages": sum(_is_sheet(name) for name in names)}
-            texts = sheets(archive)
-        else:
-            yield {"error": "type"}
-            return
-        for number, text in enumerate(texts, 1):
-            yield {"page": number, "text": text[: max_chars + 1]}
+        kind, part = main_part(archive)
+        book: Presentation | SheetReader
+        match kind:
+            case "docx":
+                yield {"kind": kind, "pages": 0}
+                yield {"page": 1, "text": word_text(archive, part, max_chars)[: max_chars + 1]}
+                return
+            case "pptx":
+                book = Presentation(archive, part)
+            case "xlsx":
+                book = Workbook(archive, part)
+            case "xlsb":
+                book = BinarySheets(data)
+            case _ if member(archive, "mimetype") and archive.read("mimetype").startswith(OPEN_SHEETS):
+                if b"encryption-data" in archive.read("META-INF/manifest.xml"):
+                    yield {"error": "locked"}
+                    return
+                kind, book = "ods", OpenDocumentSheets(archive, max_chars)
+            case _:
+                yield {"error": "type"}
+                return
+        yield from _pages_of(kind, book, max_chars)
+
+
+def _old_office_pages(data: bytes, max_chars: int) -> Iterator[Line]:
+    """Yield the sheets of an .xls file. Other files of its container are old or have a password."""
+    from python_calamine import CalamineError
+
+    if ENCRYPTED in data:
+        yield {"error": "locked"}
+        return
+    try:
+        book = BinarySheets(data)
+    except CalamineError as error:
+        yield {"error": "locked" if type(error).__name__ == "PasswordError" else "type"}
+        return
+    yield from _pages_of("xls", book, max_chars)
+
+
+def _pages_of(kind: str, book: Presentation | SheetReader, max_chars: int) -> Iterator[Line]:
+    yield {"kind": kind, "pages": len(book), "hidden": getattr(book, "hidden_count", 0)}
+    for number, text in enumerate(book.texts(max_chars), 1):
+        yield {"page": number, "text": text[: max_chars + 1]}
 
 
 def html_pages(data: bytes, max_chars: int, seconds: float) -> Iterator[Line]:
     """Yield the text of the HTML page `data`."""
+    try:
+        text = text_of_page(data)
+    except (EncodingUnknownError, NoTextError) as error:
+        yield {"error": "type" if isinstance(error, NoTextError) else "encoding"}
+        return
     yield {"kind": "html", "pages": 0}
-    yield {"page": 1, "text": text_of_page(data)[: max_chars + 1]}
-
-
-def _is_slide(name: str) -> bool:
-    return name.startswith("ppt/slides/slide") and name.endswith(".xml")
-
-
-def _is_sheet(name: str) -> bool:
-    return name.startswith("xl/worksheets/sheet") and name.endswith(".xml")
+    yield {"page": 1, "text": text[: max_chars + 1]}
 
 
 READERS = {"pdf": pdf_pages, "zip": office_pages, "html": html_pages}

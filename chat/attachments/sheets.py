@@ -1,44 +1,53 @@
-"""Read the cells of an Excel file, sheet by sheet."""
+"""Read the cells of an Excel file (.xlsx), sheet by sheet, with the formats of their numbers."""
 
-import datetime as dt
 import re
 import zipfile
 from collections.abc import Iterator
 
-from chat.attachments.xml_parts import Relations, XmlReader
+from chat.attachments.number_formats import format_of, shown
+from chat.attachments.tables import SheetLines
+from chat.attachments.xml_parts import Relations, XmlReader, member
 
-WORKBOOK, STRINGS, STYLES = "xl/workbook.xml", "xl/sharedStrings.xml", "xl/styles.xml"
-# The built-in number formats of dates, and what a format of a file's own has that shows a date.
-DATE_FORMATS = frozenset({14, 15, 16, 17, 22})
-DATE_LETTERS = re.compile(r"[yYdD]")
-QUOTED = re.compile(r"\"[^\"]*\"|\[[^\[\]]*\]|\\.")
-# Day 0 of serial dates, which count a 29 February 1900 that never was; and the largest one, in the year 9999.
-FIRST_DAY, LAST_SERIAL = dt.datetime(1899, 12, 30), 2_958_465
+CELL_NAME = re.compile(r"([A-Za-z]{1,3})[0-9]+")
 
 
-def sheets(archive: zipfile.ZipFile) -> Iterator[str]:
-    """Yield the text of each sheet: its name as a heading, and a line for each row with its cells between tabs."""
-    workbook, strings, styles = _Workbook(), _Strings(), _Styles()
-    workbook.read(archive, WORKBOOK)
-    names = set(archive.namelist())
-    if STRINGS in names:
-        strings.read(archive, STRINGS)
-    if STYLES in names:
-        styles.read(archive, STYLES)
-    targets = Relations(archive, WORKBOOK).targets
-    for name, relation in workbook.sheets:
-        sheet = _Sheet(strings.values, styles.dates)
-        sheet.read(archive, targets[relation])
-        yield "\n".join([f"# {name}", *sheet.rows])
+class Workbook(XmlReader):
+    """The sheets of the workbook whose main part is `part`. Those that are hidden are left out and counted."""
 
+    def __init__(self, archive: zipfile.ZipFile, part: str) -> None:
+        self.hidden_count = 0
+        self._archive = archive
+        self._part = part
+        self._sheets: list[tuple[str, str]] = []
+        self._is_1904 = False
+        self.read(archive, part)
 
-class _Workbook(XmlReader):
-    def __init__(self) -> None:
-        self.sheets: list[tuple[str, str]] = []
+    def __len__(self) -> int:
+        return len(self._sheets)
+
+    def texts(self, max_chars: int) -> Iterator[str]:
+        """Yield the text of each sheet up to `max_chars`: its name as a heading, and a line for each row with its cells
+        between tabs. Rows that are empty are one empty line, which keeps tables apart."""
+        relations = Relations(self._archive, self._part)
+        strings, styles = _Strings(), _Styles()
+        for reader, name in ((strings, "sharedStrings"), (styles, "styles")):
+            path = relations.of_type.get(name) or self._part.rpartition("/")[0] + f"/{name}.xml"
+            if member(self._archive, path):
+                reader.read(self._archive, path)
+        for name, relation in self._sheets:
+            lines = SheetLines(name, max_chars)
+            if path := relations.targets.get(relation, ""):
+                _Sheet(lines, strings.values, styles.formats, is_1904=self._is_1904).read(self._archive, path)
+            yield "\n".join(lines.lines)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        if name == "sheet" and attributes.get("state", "visible") == "visible":
-            self.sheets.append((" ".join(attributes.get("name", "").split()), attributes.get("id", "")))
+        """Take in a sheet, or from which year days are counted."""
+        if name == "workbookPr":
+            self._is_1904 = attributes.get("date1904", "0").lower() in ("1", "true", "on")
+        elif name == "sheet" and attributes.get("state", "visible") == "visible":
+            self._sheets.append((attributes.get("name", ""), attributes.get("id", "")))
+        elif name == "sheet":
+            self.hidden_count += 1
 
 
 class _Strings(XmlReader):
@@ -68,57 +77,65 @@ class _Strings(XmlReader):
 
 
 class _Styles(XmlReader):
-    """The numbers of the cell styles that show dates."""
+    """The formats of numbers of the cell styles, in their order."""
 
     def __init__(self) -> None:
-        self.dates: set[str] = set()
-        self._formats: set[int] = set(DATE_FORMATS)
-        self._count: int | None = None
+        self.formats: list[str] = []
+        self._own: dict[int, str] = {}
+        self._is_of_cells = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        if name == "numFmt" and DATE_LETTERS.search(QUOTED.sub("", attributes.get("formatCode", ""))):
-            self._formats.add(int(attributes.get("numFmtId", "0")))
+        if name == "numFmt":
+            self._own[int(attributes.get("numFmtId", "0"))] = attributes.get("formatCode", "")
         elif name == "cellXfs":
-            self._count = 0
-        elif name == "xf" and self._count is not None:
-            if int(attributes.get("numFmtId", "0")) in self._formats:
-                self.dates.add(str(self._count))
-            self._count += 1
+            self._is_of_cells = True
+        elif name == "xf" and self._is_of_cells:
+            self.formats.append(format_of(int(attributes.get("numFmtId", "0")), self._own))
 
     def end(self, name: str) -> None:
         if name == "cellXfs":
-            self._count = None
+            self._is_of_cells = False
 
 
 class _Sheet(XmlReader):
-    def __init__(self, strings: list[str], dates: set[str]) -> None:
-        self.rows: list[str] = []
-        self._strings, self._dates = strings, dates
-        self._cells: list[str] = []
+    def __init__(self, lines: SheetLines, strings: list[str], formats: list[str], *, is_1904: bool) -> None:
+        self._lines, self._strings, self._formats, self._is_1904 = lines, strings, formats, is_1904
+        self._row = 0
+        self._column = -1
+        self._cells: dict[int, str] = {}
         self._attributes: dict[str, str] = {}
         self._parts: list[str] = []
         self._is_value = False
+        self._phonetic_depth = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         match name:
             case "row":
-                self._cells = []
+                self._cells, self._column = {}, -1
+                self._row = int(attributes.get("r") or self._row + 1)
             case "c":
                 self._attributes, self._parts = attributes, []
+                # Excel writes no element for an empty cell.
+                named = CELL_NAME.fullmatch(attributes.get("r", ""))
+                self._column = _column_of(named[1]) if named else self._column + 1
             case "v" | "t":
                 self._is_value = True
+            case "rPh":
+                self._phonetic_depth += 1
 
     def end(self, name: str) -> None:
         match name:
             case "v" | "t":
                 self._is_value = False
+            case "rPh":
+                self._phonetic_depth -= 1
             case "c":
-                self._cells.append(" ".join(self._value("".join(self._parts)).split()))
-            case "row" if any(self._cells):
-                self.rows.append("\t".join(self._cells).rstrip("\t"))
+                self._cells[self._column] = " ".join(self._value("".join(self._parts)).split())
+            case "row":
+                self._lines.add(self._row, self._cells)
 
     def text(self, text: str) -> None:
-        if self._is_value:
+        if self._is_value and not self._phonetic_depth:
             self._parts.append(text)
 
     def _value(self, text: str) -> str:
@@ -127,19 +144,19 @@ class _Sheet(XmlReader):
                 return self._strings[int(text)] if text else ""
             case "b":
                 return {"1": "TRUE", "0": "FALSE"}.get(text, text)
-            case "n" if self._attributes.get("s") in self._dates:
-                return _day(text)
+            case "n" if text:
+                style = int(self._attributes.get("s", "0"))
+                code = self._formats[style] if style < len(self._formats) else "General"
+                return shown(text, code, is_1904=self._is_1904)
+            case "d":
+                return text.removesuffix("Z").replace("T", " ").removesuffix(" 00:00:00")
             case _:
                 return text
 
 
-def _day(text: str) -> str:
-    """Return a serial date as an ISO date, with its time unless it is midnight."""
-    try:
-        serial = float(text)
-    except ValueError:
-        return text
-    if not 0 < serial <= LAST_SERIAL:
-        return text
-    at = FIRST_DAY + dt.timedelta(seconds=round(serial * 86_400))
-    return at.isoformat(" ", "minutes") if at.time() != dt.time.min else at.date().isoformat()
+def _column_of(letters: str) -> int:
+    """Return the number of the column A, B, …, the first of which is 0."""
+    number = 0
+    for letter in letters.upper():
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number - 1

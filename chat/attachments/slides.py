@@ -3,41 +3,50 @@
 import zipfile
 from collections.abc import Iterator
 
+from chat.attachments.tables import TableText
 from chat.attachments.xml_parts import Relations, XmlReader
 
-PRESENTATION = "ppt/presentation.xml"
 TITLES = ("title", "ctrTitle")
 
 
-def slides(archive: zipfile.ZipFile) -> Iterator[str]:
-    """Yield the text of each slide, in the order of the presentation: its title as a heading, cells between tabs."""
-    order = _Order()
-    order.read(archive, PRESENTATION)
-    targets = Relations(archive, PRESENTATION).targets
-    for relation in order.relations:
-        slide = _Slide()
-        slide.read(archive, targets[relation])
-        yield "".join(slide.parts).strip()
+class Presentation(XmlReader):
+    """The slides of the presentation whose main part is `part`."""
 
+    def __init__(self, archive: zipfile.ZipFile, part: str) -> None:
+        self._archive = archive
+        self._targets = Relations(archive, part).targets
+        self._slides: list[str] = []
+        self.read(archive, part)
 
-class _Order(XmlReader):
-    def __init__(self) -> None:
-        self.relations: list[str] = []
+    def __len__(self) -> int:
+        return len(self._slides)
+
+    def texts(self, max_chars: int) -> Iterator[str]:
+        """Yield the text of each slide up to `max_chars`, in the order of the presentation: its title as a heading,
+        cells between tabs."""
+        for path in self._slides:
+            slide = _Slide(max_chars)
+            slide.read(self._archive, path)
+            yield "".join(slide.parts).strip("\n ")
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        if name == "sldId" and "id" in attributes:
-            self.relations.append(attributes["id"])
+        """Take in a slide."""
+        if name == "sldId" and attributes.get("id") in self._targets:
+            self._slides.append(self._targets[attributes["id"]])
 
 
-class _Slide(XmlReader):
-    def __init__(self) -> None:
-        self.parts: list[str] = []
+class _Slide(TableText):
+    def __init__(self, max_chars: int) -> None:
+        super().__init__(max_chars)
         self._is_title = self._is_text = False
         self._mark = ""
-        self._cell_depth = 0
+        # The depth in elements that repeat content for older programs.
+        self._fallback_depth = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         match name:
+            case "Fallback":
+                self._fallback_depth += 1
             case "sp":
                 self._is_title = False
             case "ph":
@@ -45,27 +54,31 @@ class _Slide(XmlReader):
             case "p":
                 self._mark = "# " if self._is_title else ""
             case "t":
-                self._is_text = True
+                self._is_text = not self._fallback_depth
             case "br":
-                self.parts.append(" ")
+                self.write(" ")
+            case "tr":
+                self.begin_row()
             case "tc":
-                self._cell_depth += 1
+                # A cell that another one covers is written as an empty cell, so that each is in its column.
+                self.begin_cell()
 
     def end(self, name: str) -> None:
         match name:
+            case "Fallback":
+                self._fallback_depth -= 1
             case "t":
                 self._is_text = False
             case "p":
-                self.parts.append(" " if self._cell_depth else "\n")
+                self.write(" " if self.is_in_cell else "\n")
             case "sp" | "tbl":
-                self.parts.append("\n")
+                self.write("\n")
             case "tc":
-                self._cell_depth -= 1
-                self.parts.append("\t")
+                self.end_cell()
             case "tr":
-                self.parts.append("\n")
+                self.end_row()
 
     def text(self, text: str) -> None:
         if self._is_text:
-            self.parts.append(self._mark + text)
+            self.write(self._mark + text)
             self._mark = ""

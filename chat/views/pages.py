@@ -20,6 +20,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from chat import extensions
 from chat.attachments import store
+from chat.attachments.accept import accepted
 from chat.attachments.examine import FileRefusedError
 from chat.context.meter import meter_of, with_counted
 from chat.conversations import lifecycle, model_choice, presence, temporary, transcript
@@ -108,6 +109,7 @@ def page(
         "client_id": uuid.uuid4(),
         "longest": settings.MESSAGE_LENGTH,
         "file_kinds": settings.FILE_KINDS,
+        "accept": accepted(settings.FILE_KINDS),
         "file_size": settings.FILE_SIZE,
         "most_files": settings.FILES_OF_A_MESSAGE,
         "is_demo": llm.is_demo(),

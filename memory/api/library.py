@@ -36,11 +36,12 @@ class VersionOut(Schema):
     reason: str | None = Field(description="Why it could not be read; null unless it failed.")
     size: int = Field(description="Bytes.")
     sha256: str
-    kind: str = Field(description="pdf, docx, pptx, xlsx, html or text; empty until it is read.")
+    kind: str = Field(description="pdf, docx, pptx, xlsx, xlsb, xls, ods, html or text; empty until it is read.")
     pages: int = Field(description="Pages, slides or sheets; 0 without any, or until it is read.")
     pages_read: int
     lines: int
     is_cut: bool = Field(description="Whether it is so long that only its beginning is searched.")
+    hidden_sheets: int = Field(description="Sheets that were left out because they are hidden.")
     added_at: dt.datetime
 
     @classmethod
@@ -56,6 +57,7 @@ class VersionOut(Schema):
             pages_read=version.pages_read,
             lines=version.lines,
             is_cut=version.is_cut,
+            hidden_sheets=version.hidden_sheets,
             added_at=version.created_at,
         )
 

@@ -1,6 +1,5 @@
 """Read the pages of a file: a text at once, all else in a process with limits (chat/attachments/pages.py)."""
 
-import codecs
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,17 +7,18 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from chat.attachments.bounded import read_in_process
-from chat.attachments.examine import BYTE_ORDER_MARKS, kind_of
+from chat.attachments.encodings import EncodingUnknownError, NoTextError, decode_text
+from chat.attachments.examine import kind_of
 from chat.attachments.pages import output_max_bytes
+from chat.attachments.pdf_text import UNREADABLE_NOTE
 from oneclaw.text import replace_unstorable
 
 # Limits of the process: processor time, and the time that may pass on a busy machine.
 CPU_MAX_SECONDS, TIMEOUT_SECONDS = 180, 300
 HTML_START = re.compile(rb"\s*(?:<!--.{0,1000}?-->\s*)?<(?:!doctype html|html)[\s>]", re.IGNORECASE | re.DOTALL)
+# The kinds of files that are read, as file fields offer them.
+READ_KINDS = ("pdf", "docx", "slides", "sheet", "text")
 HTML_SUFFIXES = (".html", ".htm", ".xhtml")
-# A text has next to none of these bytes.
-CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-CONTROLS_MAX_SHARE = 0.01
 
 
 class LibraryFileUnreadableError(Exception):
@@ -32,24 +32,25 @@ class LibraryFileUnreadableError(Exception):
 @dataclass(frozen=True)
 class ReadFile:
     """What was read of a file: its kind, the number of its pages (0: it has none), the texts, and whether the limits
-    left some of it out."""
+    left some of it out; and how many hidden sheets were left out."""
 
     kind: str
     pages: int
     texts: list[str]
     is_cut: bool = False
+    hidden_sheets: int = 0
 
 
 def read_file(name: str, data: bytes, progress: Callable[[int], None]) -> ReadFile:
     """Return the texts of the pages of the file `data`. `progress` is called with the number of pages read so far.
 
-    Raise LibraryFileUnreadableError with one of the codes type, locked, corrupt, no_text.
+    Raise LibraryFileUnreadableError with one of the codes type, encoding, locked, corrupt, no_text, unreadable.
     """
     found = kind_of(data)
     if found == "image":
         raise LibraryFileUnreadableError("type")
     if found == "text":
-        is_page = name.lower().endswith(HTML_SUFFIXES) or HTML_START.match(data[:2000])
+        is_page = name.lower().endswith(HTML_SUFFIXES) or HTML_START.match(data[:2000]) or _is_table(name, data)
         read = _in_process("html", data, progress) if is_page else _of_text(data)
     else:
         read = _in_process("zip" if found == "docx" else "pdf", data, progress)
@@ -58,21 +59,20 @@ def read_file(name: str, data: bytes, progress: Callable[[int], None]) -> ReadFi
     return read
 
 
+def _is_table(name: str, data: bytes) -> bool:
+    """Return whether the file is an HTML table under the name of a sheet, as many programs export one."""
+    return name.lower().endswith(".xls") and b"<table" in data[:10_000].lower()
+
+
 def _of_text(data: bytes) -> ReadFile:
-    text = _decoded(data)
+    try:
+        text = decode_text(data)
+    except NoTextError:
+        raise LibraryFileUnreadableError("type") from None
+    except EncodingUnknownError:
+        raise LibraryFileUnreadableError("encoding") from None
     kept = _plain(text[: settings.LIBRARY_TEXT])
     return ReadFile("text", 0, [kept], len(text) > settings.LIBRARY_TEXT)
-
-
-def _decoded(data: bytes) -> str:
-    mark = next((encoding for mark, encoding in BYTE_ORDER_MARKS if data.startswith(mark)), None)
-    if mark is None and len(CONTROLS.findall(data[:100_000])) > CONTROLS_MAX_SHARE * min(len(data), 100_000):
-        raise LibraryFileUnreadableError("type")
-    try:
-        return data.decode(mark or codecs.lookup("utf-8").name)
-    except UnicodeDecodeError:
-        # What Windows programs write without saying so.
-        return data.decode("cp1252", "replace")
 
 
 def _in_process(reader: str, data: bytes, progress: Callable[[int], None]) -> ReadFile:
@@ -92,9 +92,11 @@ def _in_process(reader: str, data: bytes, progress: Callable[[int], None]) -> Re
         raise LibraryFileUnreadableError(code)
     if not others:
         raise LibraryFileUnreadableError("corrupt")
+    if all(line["text"].strip() in ("", UNREADABLE_NOTE) for line in others) and any(line["text"] for line in others):
+        raise LibraryFileUnreadableError("unreadable")
     texts = [_plain(line["text"]) for line in others]
     is_cut = len(texts) < (first["pages"] or 1) or sum(len(line["text"]) for line in others) >= characters
-    return ReadFile(first["kind"], first["pages"], texts, is_cut)
+    return ReadFile(first["kind"], first["pages"], texts, is_cut, first.get("hidden", 0))
 
 
 def _plain(text: str) -> str:

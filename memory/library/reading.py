@@ -11,7 +11,7 @@ from django.db import transaction
 from chat.attachments.slots import NoSlotError, Slots
 from memory.index.embeddings.failures import EmbeddingError
 from memory.library import files, indexing, vectors
-from memory.library.extract import LibraryFileUnreadableError, read_file
+from memory.library.extract import LibraryFileUnreadableError, ReadFile, read_file
 from memory.models import FileIndex, FileVersion, LibraryFile
 from memory.text.index_format import LAYOUT_VERSION
 from oneclaw.jobs import ClaimLostError
@@ -61,7 +61,7 @@ def _read(version: FileVersion) -> None:
         with version.heartbeats():
             read = read_file(name, data, progress)
             content = indexing.content_of(version, name, read.texts)
-        _finish(version, read.kind, read.pages, content, is_cut=read.is_cut)
+        _finish(version, read, content)
     except LibraryFileUnreadableError as error:
         version.finish(FileVersion.Status.FAILED, error.code)
         return
@@ -75,29 +75,30 @@ def _read(version: FileVersion) -> None:
 
 
 @transaction.atomic
-def _finish(version: FileVersion, kind: str, pages: int, content: indexing.FileContent, *, is_cut: bool) -> None:
+def _finish(version: FileVersion, read: ReadFile, content: indexing.FileContent) -> None:
     """Write what was read under the claim. A version that came later and was read sooner stays the one searched."""
     if version.number == 1:
-        _write(version, kind, pages, content, is_cut=is_cut)
+        _write(version, read, content)
         return
     file = LibraryFile.objects.filter(pk=version.file_id).first()
     if file is None:
         raise ClaimLostError
     with vectors.without_unused(file):
-        _write(version, kind, pages, content, is_cut=is_cut)
+        _write(version, read, content)
 
 
-def _write(version: FileVersion, kind: str, pages: int, content: indexing.FileContent, *, is_cut: bool) -> None:
+def _write(version: FileVersion, read: ReadFile, content: indexing.FileContent) -> None:
     file = LibraryFile.objects.select_for_update(no_key=True).filter(pk=version.file_id).first()
     if file is None:
         raise ClaimLostError
     version.finish(
-        kind=kind,
-        pages=pages,
-        pages_read=len(content.pages) if pages else 0,
+        kind=read.kind,
+        pages=read.pages,
+        pages_read=len(content.pages) if read.pages else 0,
         lines=content.lines,
         characters=sum(len(page.text) for page in content.pages),
-        is_cut=is_cut,
+        is_cut=read.is_cut,
+        hidden_sheets=read.hidden_sheets,
     )
     later = FileIndex.objects.filter(file=file, version__number__gt=version.number)
     if later.exists():

@@ -60,6 +60,9 @@ class FileVersion(Job):
         DOCX = "docx"
         PPTX = "pptx"
         XLSX = "xlsx"
+        XLSB = "xlsb"
+        XLS = "xls"
+        ODS = "ods"
         HTML = "html"
         TEXT = "text"
 
@@ -80,6 +83,8 @@ class FileVersion(Job):
     characters = models.PositiveIntegerField(default=0)
     # Whether the limits left some of it unread.
     is_cut = models.BooleanField(default=False)
+    # Sheets that are hidden in their program, which are not read.
+    hidden_sheets = models.PositiveIntegerField(default=0, db_default=0)
     # `error` is the code of a wording library.… (memory/wordings.py).
 
     objects: ClassVar[models.Manager[Any]] = FileVersionQuerySet.as_manager()

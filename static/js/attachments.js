@@ -3,6 +3,7 @@
 /** @import { AttachedFile } from "./frames.js" */
 
 import { around, find } from "./dom.js";
+import { dropped } from "./dropped.js";
 import { words } from "./words.js";
 
 /**
@@ -276,7 +277,9 @@ export class Attachments {
     else if (event.type === "dragleave") this.#dragged -= 1;
     else if (event.type === "drop") {
       this.#dragged = 0;
-      this.add([...event.dataTransfer.files]);
+      const { files, folder } = dropped(event.dataTransfer);
+      this.add(files);
+      if (folder) this.#on.refused(filled(words.folder, { name: folder }));
     }
     this.#target.hidden = this.#dragged <= 0;
   }

@@ -1,6 +1,7 @@
 // Files for a library: chosen or dropped, sent one after the other; the list below is asked for again after each.
 
 import { find } from "./dom.js";
+import { dropped } from "./dropped.js";
 
 const shown = document.querySelector("form[data-library]");
 if (shown instanceof HTMLFormElement) start(shown);
@@ -16,10 +17,14 @@ function start(form) {
   // A drag enters an element before it leaves the one around it.
   let depth = 0;
 
-  /** @param {Iterable<File>} files */
-  function add(files) {
+  /**
+   * @param {Iterable<File>} files
+   * @param {string} [folder]
+   */
+  function add(files, folder) {
     refused.replaceChildren();
     refused.hidden = true;
+    if (folder) refuse(filled(status.dataset.folder, folder));
     for (const file of files) queue = queue.then(() => send(file));
     queue = queue.then(() => void (status.textContent = ""));
   }
@@ -57,10 +62,11 @@ function start(form) {
   addEventListener("dragleave", (event) => mark(event, -1));
   addEventListener("dragover", (event) => hasFiles(event) && event.preventDefault());
   addEventListener("drop", (event) => {
-    if (!hasFiles(event)) return;
+    if (!event.dataTransfer || !hasFiles(event)) return;
     event.preventDefault();
     mark(event, -depth);
-    add([...(event.dataTransfer?.files ?? [])]);
+    const { files, folder } = dropped(event.dataTransfer);
+    add(files, folder);
   });
 
   /**

@@ -23,6 +23,41 @@ GIVE = """async ([type, name, mime, bytes]) => {
 LOADED = "images => images.every(image => image.complete && image.naturalWidth > 0)"
 
 
+# A folder, which only the browser's own drops have.
+DROP_FOLDER = """selector => {
+    const data = new DataTransfer();
+    data.items.add(new File([], "Holiday"));
+    DataTransferItem.prototype.webkitGetAsEntry = () => ({ isDirectory: true, name: "Holiday" });
+    const how = { dataTransfer: data, bubbles: true, cancelable: true };
+    document.querySelector(selector).dispatchEvent(new DragEvent("drop", how));
+}"""
+
+
+async def test_a_folder_that_is_dropped_is_said_to_be_one(live, ada, scripted):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        await page.evaluate(DROP_FOLDER, "#text")
+        await expect(page.get_by_text("“Holiday” is a folder. Attach the files in it.")).to_be_visible()
+        await expect(page.locator(".chip")).to_have_count(0)
+        await page.goto("/memory/documents/")
+        await page.evaluate(DROP_FOLDER, "form[data-library]")
+        await expect(page.get_by_text("“Holiday” is a folder. Add the files in it.")).to_be_visible()
+
+
+async def test_a_file_field_offers_the_kinds_that_are_read(live, ada, scripted):
+    async with open_page(live, ada) as page:
+        await page.goto("/")
+        kinds = (await page.get_by_label("Attach files", exact=True).get_attribute("accept")).split(",")
+        assert {"image/jpeg", "application/pdf", ".docx", "text/*", ".csv", ".py"} <= set(kinds)
+        # So that a phone converts its pictures.
+        assert not {"image/heic", "image/*", ".xlsx"} & set(kinds)
+        await page.goto("/memory/documents/")
+        field = page.get_by_label("Choose files, or drop them here")
+        kinds = (await field.get_attribute("accept")).split(",")
+        assert {".pdf", ".docx", ".xlsx", ".xls", ".ods", ".pptx", ".html"} <= set(kinds)
+        assert "image/jpeg" not in kinds
+
+
 async def test_an_image_opens_large_on_the_page(live, ada, scripted, ask):
     async with open_page(live, ada) as page:
         await page.goto("/")

@@ -11,9 +11,11 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET, require_safe
 
+from chat.attachments.accept import accepted
 from chat.library.excerpts import marked
 from memory.library import texts
 from memory.library.download import download_of
+from memory.library.extract import READ_KINDS
 from memory.library.retention import days_kept
 from memory.library.search import FilePassage, page_address, search_files
 from memory.library.texts import FileText
@@ -61,6 +63,7 @@ def library_page(request: SignedInRequest) -> HttpResponse:
         "query": query,
         "spaces": Space.objects.visible_to(request.user).exclude(kind=Space.Kind.AGENT).order_by("pk"),
         "most_bytes": settings.LIBRARY_FILE_SIZE,
+        "accept": accepted(READ_KINDS),
         "days_kept": days_kept(space),
     }
     if query.strip():

@@ -1,9 +1,12 @@
 """Files of a library are read page by page, indexed once, and found with page and lines; a broken one says why."""
 
 import datetime as dt
+import io
 import threading
 from functools import partial
+from pathlib import Path
 
+import openpyxl
 import pytest
 from django.db import connection
 
@@ -16,6 +19,7 @@ from memory.search.manager import HybridSearchManager
 from oneclaw.models import clock
 from tests import files
 
+EXCEL_97 = (Path(__file__).parents[2] / "chat/attachments/excel97.xls").read_bytes()
 HTML = b"""<!doctype html><html><head><title>Rules</title><script>var tea = "hidden";</script></head>
 <body><h1>House rules</h1><ul><li>The kettle is descaled on Fridays.</li></ul></body></html>"""
 
@@ -68,6 +72,8 @@ def found(space, user, query):
             (2, 4, 5),
             "xlsx",
         ),
+        ("staff.xls", EXCEL_97, "What is the rate of Ada?", (1, 2, 3), "xls"),
+        ("staff.xls", b"<table><tr><td>Ada<td>Rate<td>7.5%</table>", "What is the rate of Ada?", (0, 1, 1), "html"),
         ("rules.html", HTML, "When is the kettle descaled?", (0, 5, 5), "html"),
         (
             "notes.md",
@@ -79,7 +85,7 @@ def found(space, user, query):
         ("teas.csv", "Tee;Preis\nGrüner Tee;12\n".encode("cp1252"), "Preis von grünem Tee", (0, 1, 2), "text"),
         ("brew.py", b"def brew(leaf):\n    return leaf + 'steeped'\n", "brew leaf steeped", (0, 1, 2), "text"),
     ],
-    ids=["pdf", "docx", "pptx", "xlsx", "html", "md", "csv", "py"],
+    ids=["pdf", "docx", "pptx", "xlsx", "xls", "table", "html", "md", "csv", "py"],
 )
 def test_a_file_of_each_kind_is_found_at_its_place(put, ada, space, name, data, query, place, kind):
     version = put(name, data)
@@ -92,9 +98,26 @@ def test_a_sheet_shows_days_as_days(put):
     assert FilePage.objects.get(version=version).text == "# Teas\nCounted\t2023-03-15"
 
 
+def test_a_hidden_sheet_is_said_to_be_left_out_and_nothing_else_is(put, client, ada):
+    workbook = openpyxl.Workbook()
+    workbook.active["A1"] = "visible words"
+    workbook.create_sheet("Hidden").sheet_state = "hidden"
+    kept = io.BytesIO()
+    workbook.save(kept)
+    version = put("stock.xlsx", kept.getvalue())
+    assert (version.pages, version.pages_read, version.is_cut, version.hidden_sheets) == (1, 1, False, 1)
+    client.force_login(ada)
+    shown = client.get("/memory/documents/").content.decode()
+    assert "1 page · " in shown
+    assert " · 1 hidden sheet was left out" in shown
+    assert "so long" not in shown
+
+
 @pytest.mark.parametrize(
     ("name", "data", "sentence"),
     [
+        ("g.txt", b"caf\xe9 \x81\x8d" * 9, "Its encoding is not known: save it as UTF-8"),
+        ("h.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "Files of this type cannot be read"),
         ("a.pdf", b"%PDF-1.7 nothing else", "It is damaged."),
         ("b.pdf", files.pdf("Tea", password="secret"), "It is protected by a password: add a copy without one."),
         ("c.zip", files.archive({"a.txt": "tea"}), "Files of this type cannot be read: add a PDF, Word, PowerPoint"),
