@@ -7,11 +7,16 @@ from urllib.parse import urlencode
 
 import pytest
 import schemathesis
+
+# Otherwise imported when it is first used, in the middle of other tests, whose garbage is collected meanwhile; CPython
+# 3.11 then fails to parse it ("AST constructor recursion depth mismatch").
+import schemathesis.specs.openapi.schemas
 from asgiref.sync import async_to_sync
 from django.http import HttpResponse, StreamingHttpResponse
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import Case, GenerationMode
 
+import oneclaw.urls  # noqa: F401 - adds the routers of all apps to the API
 from oneclaw.web.api import api
 from tests.programs import Program
 
