@@ -24,7 +24,8 @@ def related(user: User, question: str, most: int) -> list[SearchResult]:
     spaces = list(Space.objects.visible_to(user))
     passages = HybridSearchManager(spaces, sources).search(question, most * SEARCHED_FACTOR, today=user.day())
     best: dict[str, Passage] = {}
-    for passage in passages:
+    # What fills up the list has nothing of the question.
+    for passage in (each for each in passages if each.found_by):
         best.setdefault(passage.conversation, passage)
     pieces = pieces_of(question)
     return [

@@ -10,6 +10,7 @@ import pytest
 from chat.models import ChatSession, Message, default_agent
 from memory.documents.write import Append, Author, Source, apply
 from memory.index.documents import index_document
+from memory.index.embeddings import openai_server
 from memory.models import MemoryDocument
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import Passage
@@ -108,6 +109,8 @@ def embeddings(settings: Any, db: Any) -> Iterator[Embeddings]:
         thread.start()
         settings.EMBEDDINGS, settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY = "openai", server.url, ""
         settings.EMBEDDING_TIMEOUT = 2
+        # It may have the port of an earlier one, whose failures are known.
+        openai_server.cache_clear()
         yield server
         server.shutdown()
         thread.join()

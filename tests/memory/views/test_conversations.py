@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from chat.models import ChatSession
+from chat.models import ChatSession, default_agent
 from memory.index.conversations import request, run
 from memory.policy import switches
 
@@ -27,7 +27,7 @@ def said(say):
     """said(person, title, *texts): a conversation that is indexed."""
 
     def said(person, title, *texts):
-        session = ChatSession.objects.create(key=title, owner=person, title=title)
+        session = ChatSession.objects.create(key=title, owner=person, agent=default_agent(), title=title)
         for text in texts:
             say(session, text)
         assert run(request(session))
