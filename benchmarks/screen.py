@@ -50,9 +50,9 @@ def configure() -> None:
     """Configure Django with every kind asked, the telephone too."""
     from django.conf import settings
 
-    from oneclaw.config.privacy import SCREEN
+    from memory.policy.secrets import SETTING_NAMES
 
-    settings.configure(SCREEN=dict.fromkeys(SCREEN, "ask"))
+    settings.configure(SCREEN=dict.fromkeys(SETTING_NAMES.values(), "ask"))
 
 
 def masked_text(text: str) -> str:

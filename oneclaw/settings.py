@@ -1,22 +1,17 @@
 """Every setting, read from the environment once. `docs/settings.md` lists what a person may set."""
 
 import os
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
 from oneclaw.config import broker, environment
-from oneclaw.config.audit import *  # noqa: F403
-from oneclaw.config.context import *  # noqa: F403
 from oneclaw.config.home import make_home
-from oneclaw.config.limits import *  # noqa: F403
-from oneclaw.config.model import *  # noqa: F403
-from oneclaw.config.privacy import *  # noqa: F403
-from oneclaw.config.schedules import *  # noqa: F403
 from oneclaw.config.secret_key import secret_key
-from oneclaw.config.sign_in import *  # noqa: F403
-from oneclaw.config.telemetry import *  # noqa: F403
+from oneclaw.config.upstreams import read_upstreams
 
 # Arithmetic on small vectors gains nothing from threads, and processes with threads must not fork.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -63,6 +58,230 @@ _database["CONN_HEALTH_CHECKS"] = False
 DATABASES = {"default": _database}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# -- Accounts and passwords ----------------------------------------------------------------------
+
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/"
+ACCOUNT_ADAPTER = "oneclaw.people.sign_in.adapter.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_FORMS = {
+    "login": "oneclaw.people.forms.FocusedLoginForm",
+    "signup": "oneclaw.people.forms.FocusedSignupForm",
+    "change_password": "oneclaw.people.forms.FocusedPasswordForm",
+    "reauthenticate": "oneclaw.people.forms.ConfirmForm",
+}
+ACCOUNT_SESSION_REMEMBER = True
+# What changes how somebody signs in takes a sign-in within the last five minutes.
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+# How long an email address is blocked at one address of the network after five wrong passwords. The limits of passwords
+# are in oneclaw/people/sign_in/attempts.py; `login_failed` is here that of codes of a second factor.
+SIGN_IN_WAIT_MINUTES = 5
+ACCOUNT_RATE_LIMITS = {"login_failed": f"5/{SIGN_IN_WAIT_MINUTES}m/key", "login": "300/m/ip"}
+# Who may make shared spaces.
+SPACES = environment.choice("ONECLAW_SPACES", ["everybody", "admins"], "everybody")
+# Days for which a one-time link for a new person is valid.
+INVITATION_DAYS = environment.whole("ONECLAW_INVITATION_DAYS", 7, 1, 90)
+PASSWORD_RESET_TIMEOUT = INVITATION_DAYS * 86_400
+
+# -- Mail ----------------------------------------------------------------------------------------
+
+# The mail server; without one nothing is mailed, and people pass on links by themselves.
+_mail = environment.mail_server("ONECLAW_MAIL_URL")
+MAIL = _mail is not None
+EMAIL_BACKEND = (
+    "django.core.mail.backends.smtp.EmailBackend" if _mail else "django.core.mail.backends.dummy.EmailBackend"
+)
+EMAIL_HOST, EMAIL_PORT = (_mail.host, _mail.port) if _mail else ("localhost", 25)
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = (_mail.user, _mail.password) if _mail else ("", "")
+EMAIL_USE_TLS, EMAIL_USE_SSL = bool(_mail and _mail.starttls), bool(_mail and _mail.ssl)
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = environment.text("ONECLAW_MAIL_FROM", f"oneclaw@{EMAIL_HOST}")
+EMAIL_SUBJECT_PREFIX = ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+# An address is verified by a mailed link as soon as mail can be sent.
+ACCOUNT_EMAIL_VERIFICATION = "mandatory" if MAIL else "none"
+ACCOUNT_CONFIRM_EMAIL_ON_GET = False
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+
+# -- Sign-up -------------------------------------------------------------------------------------
+
+# Who may create an account: nobody without an invitation, everyone whom an admin then approves, everyone with a
+# verified address of certain domains, or everyone.
+SIGN_UP = environment.choice(
+    "ONECLAW_SIGN_UP",
+    ["closed", "approval", "domains", "open"],
+    # The setting of earlier releases.
+    "open" if environment.flag("ONECLAW_SIGNUP_OPEN", False) else "closed",
+)
+SIGN_UP_DOMAINS = [word.lower().lstrip("@") for word in environment.words("ONECLAW_SIGN_UP_DOMAINS")]
+if SIGN_UP == "domains" and not (SIGN_UP_DOMAINS and MAIL):
+    raise ImproperlyConfigured(
+        "ONECLAW_SIGN_UP=domains needs ONECLAW_SIGN_UP_DOMAINS, such as example.org, and ONECLAW_MAIL_URL: without a "
+        "mailed link anyone could claim an address of the domain."
+    )
+
+# -- Single sign-on (OpenID Connect) -------------------------------------------------------------
+
+OIDC_ISSUER = environment.secure_address("ONECLAW_OIDC_ISSUER").rstrip("/")
+OIDC_CLIENT_ID = environment.text("ONECLAW_OIDC_CLIENT_ID")
+OIDC_CLIENT_SECRET = environment.text("ONECLAW_OIDC_CLIENT_SECRET")
+if OIDC_ISSUER and not OIDC_CLIENT_ID:
+    raise ImproperlyConfigured("ONECLAW_OIDC_ISSUER needs ONECLAW_OIDC_CLIENT_ID, and usually _CLIENT_SECRET.")
+# The name of the provider on the sign-in page.
+OIDC_NAME = environment.text("ONECLAW_OIDC_NAME", "SSO")
+OIDC_SCOPES = environment.words("ONECLAW_OIDC_SCOPES", ["openid", "profile", "email"])
+# The claim with the names of a person's groups.
+OIDC_GROUPS_CLAIM = environment.text("ONECLAW_OIDC_GROUPS_CLAIM", "groups")
+# What happens to a person whom the provider knows and OneClaw does not: an account, one that waits for an admin, none.
+OIDC_SIGN_UP = environment.choice("ONECLAW_OIDC_SIGN_UP", ["open", "approval", "closed"], "open")
+# Whether every address that the provider says counts as verified, also without the claim email_verified.
+OIDC_TRUST_EMAIL = environment.flag("ONECLAW_OIDC_TRUST_EMAIL", False)
+
+# The id of the provider in addresses and rows.
+OIDC_PROVIDER_ID = "sso"
+
+# -- Single sign-on (SAML, an extra) -------------------------------------------------------------
+
+# What the identity provider publishes about itself: an address, or a file. Or its parts by themselves, below.
+SAML_METADATA = environment.secure_address_or_file("ONECLAW_SAML_METADATA")
+# Its name for itself; of metadata with several identity providers, the one that is meant.
+SAML_IDP_ENTITY_ID = environment.text("ONECLAW_SAML_IDP_ENTITY_ID")
+SAML_IDP_SSO_URL = environment.secure_address("ONECLAW_SAML_IDP_SSO_URL")
+SAML_IDP_SLO_URL = environment.secure_address("ONECLAW_SAML_IDP_SLO_URL")
+# The certificate of its signatures, as Base64 without the lines around it.
+SAML_IDP_CERTIFICATE = environment.certificate("ONECLAW_SAML_IDP_CERTIFICATE")
+
+# Whether people may sign in by SAML.
+SAML = bool(SAML_METADATA or SAML_IDP_SSO_URL)
+if SAML and find_spec("onelogin") is None:
+    raise ImproperlyConfigured(
+        "Sign-in by SAML needs the package python3-saml: install it with ./oneclaw.sh extra saml, or with "
+        f"{sys.executable} -m pip install --require-hashes -r requirements/saml.txt"
+    )
+if SAML_METADATA and SAML_IDP_SSO_URL:
+    raise ImproperlyConfigured(
+        "ONECLAW_SAML_METADATA and ONECLAW_SAML_IDP_SSO_URL both say where the identity provider is: set one of them."
+    )
+if SAML_IDP_SSO_URL and not (SAML_IDP_ENTITY_ID and SAML_IDP_CERTIFICATE):
+    raise ImproperlyConfigured(
+        "ONECLAW_SAML_IDP_SSO_URL needs ONECLAW_SAML_IDP_ENTITY_ID and ONECLAW_SAML_IDP_CERTIFICATE: answers are "
+        "checked with them."
+    )
+
+# OneClaw's name for itself; empty: the address of its metadata.
+SAML_ENTITY_ID = environment.text("ONECLAW_SAML_ENTITY_ID")
+# The name of the identity provider on the sign-in page.
+SAML_NAME = environment.text("ONECLAW_SAML_NAME", "SSO")
+# The attributes that say what is known of a person; of several, the first that is there.
+SAML_ID_ATTRIBUTE = environment.text("ONECLAW_SAML_ID_ATTRIBUTE")
+SAML_EMAIL_ATTRIBUTES = environment.words(
+    "ONECLAW_SAML_EMAIL_ATTRIBUTE",
+    [
+        "email",
+        "mail",
+        "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress",
+        "urn:oid:0.9.2342.19200300.100.1.3",
+    ],
+)
+SAML_NAME_ATTRIBUTES = environment.words(
+    "ONECLAW_SAML_NAME_ATTRIBUTE",
+    [
+        "displayName",
+        "name",
+        "http://schemas.microsoft.com/identity/claims/displayname",
+        "urn:oid:2.16.840.1.113730.3.1.241",
+        "givenName",
+        "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/givenname",
+        "urn:oid:2.5.4.42",
+    ],
+)
+SAML_GROUPS_ATTRIBUTES = environment.words(
+    "ONECLAW_SAML_GROUPS_ATTRIBUTE",
+    [
+        "groups",
+        "memberOf",
+        "http://schemas.microsoft.com/ws/2008/06/identity/claims/groups",
+        "http://schemas.xmlsoap.org/claims/Group",
+        "urn:oid:1.3.6.1.4.1.5923.1.5.1.1",
+    ],
+)
+# What happens to a person whom the provider knows and OneClaw does not: an account, one that waits for an admin, none.
+SAML_SIGN_UP = environment.choice("ONECLAW_SAML_SIGN_UP", ["open", "approval", "closed"], "open")
+# Whether every address that the provider says counts as verified, also without an attribute that says so.
+SAML_TRUST_EMAIL = environment.flag("ONECLAW_SAML_TRUST_EMAIL", False)
+
+# The id of the provider in addresses and rows.
+SAML_PROVIDER_ID = "saml"
+
+# -- Single sign-on (both) -----------------------------------------------------------------------
+
+SOCIALACCOUNT_ADAPTER = "oneclaw.people.sign_in.single_sign_on.SingleSignOnAdapter"
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {
+        "provider_class": "oneclaw.people.sign_in.provider.Provider",
+        "OAUTH_PKCE_ENABLED": True,
+        "APPS": [
+            {
+                "provider_id": OIDC_PROVIDER_ID,
+                "name": OIDC_NAME,
+                "client_id": OIDC_CLIENT_ID,
+                "secret": OIDC_CLIENT_SECRET,
+                "settings": {
+                    "server_url": OIDC_ISSUER,
+                    "scope": OIDC_SCOPES,
+                    # An account with the same verified address is the person's.
+                    "email_authentication": True,
+                    "verified_email": OIDC_TRUST_EMAIL,
+                },
+            }
+        ]
+        if OIDC_ISSUER
+        else [],
+    },
+    "saml": {
+        "provider_class": "oneclaw.people.sign_in.saml.provider.IdentityProvider",
+        "APPS": [
+            {
+                "provider_id": SAML_PROVIDER_ID,
+                "name": SAML_NAME,
+                "client_id": SAML_PROVIDER_ID,
+                "settings": {"email_authentication": True, "verified_email": SAML_TRUST_EMAIL},
+            }
+        ]
+        if SAML
+        else [],
+    },
+}
+# Signing in changes nothing and carries a state, so that a link may start it; see `provider.login`.
+SOCIALACCOUNT_LOGIN_ON_GET = True
+SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+# The provider's word counts, see `email_verified` in oneclaw/people/sign_in/single_sign_on.py.
+SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
+SOCIALACCOUNT_STORE_TOKENS = False
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 10
+
+# -- The second factor ---------------------------------------------------------------------------
+
+# Who must have one: everyone, everyone with a role, or nobody.
+SECOND_FACTOR = environment.choice("ONECLAW_SECOND_FACTOR", ["optional", "admins", "everyone"], "optional")
+MFA_ADAPTER = "oneclaw.people.sign_in.second_factor.SecondFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_TOTP_ISSUER = "OneClaw"
+# A code of the half minute before and after, for clocks that differ.
+MFA_TOTP_TOLERANCE = 1
+# Without mail no address is verified.
+MFA_ALLOW_UNVERIFIED_EMAIL = not MAIL
+MFA_FORMS = {"add_webauthn": "oneclaw.people.forms.PasskeyForm"}
+
+# -- SCIM ----------------------------------------------------------------------------------------
+
+# The token with which the directory of an organisation keeps people and groups; empty: SCIM is off.
+SCIM_TOKEN = environment.key("ONECLAW_SCIM_TOKEN")
+if SCIM_TOKEN and len(SCIM_TOKEN) < 32:
+    raise ImproperlyConfigured("ONECLAW_SCIM_TOKEN must have at least 32 characters: it may change every account.")
+
 # -- Who may reach it ----------------------------------------------------------------------------
 
 # Where `manage.py serve` listens.
@@ -89,7 +308,7 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-_oidc = urlsplit(OIDC_ISSUER)  # noqa: F405
+_oidc = urlsplit(OIDC_ISSUER)
 # No inline script, no inline style, no other host.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -232,6 +451,84 @@ LOCALE_PATHS = [BASE_DIR / "locale"]
 FORMAT_MODULE_PATH = ["oneclaw.languages.formats"]
 TIME_ZONE = "UTC"
 
+# -- The model ------------------------------------------------------------------------------------
+
+ANTHROPIC_API_KEY = environment.text("ANTHROPIC_API_KEY")
+# Any server that speaks the Messages API.
+ANTHROPIC_BASE_URL = environment.address("ANTHROPIC_BASE_URL", ["http", "https"])
+# `manage.py serve` sets this to its own demo model's address when there is neither a key nor a base URL.
+DEMO_URL = environment.address("ONECLAW_DEMO_URL", ["http"])
+# Whether `manage.py serve` must run the demo model itself.
+NEEDS_DEMO = not (ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL or DEMO_URL)
+MODEL = environment.text("ONECLAW_MODEL", "claude-sonnet-5-5")
+# The models that people may choose, each with its label. MODEL, which is the default, is always among them.
+MODELS = environment.labelled("ONECLAW_MODELS")
+# Further servers that speak the Messages API, in the order in which they are asked.
+UPSTREAMS = read_upstreams(environment.text("ONECLAW_UPSTREAMS"))
+# The model of titles and summaries.
+FAST_MODEL = environment.text("ONECLAW_FAST_MODEL", "claude-haiku-5-5")
+# Timeouts in seconds: to connect, without data in a text (ten times that while a model thinks), and of a whole turn.
+CONNECT_TIMEOUT = environment.number("ONECLAW_CONNECT_TIMEOUT", 5, 0.1, 60)
+SILENCE_TIMEOUT = environment.number("ONECLAW_SILENCE_TIMEOUT", 30, 0.1, 600)
+TURN_TIMEOUT = environment.number("ONECLAW_TURN_TIMEOUT", 600, 1, 7200)
+# Rounds of tool calls of a turn, after which it must answer.
+TOOL_ROUNDS = environment.whole("ONECLAW_TOOL_ROUNDS", 8, 1, 50)
+
+# -- What one person, or everybody together, may use ----------------------------------------------
+
+# The least and the most of limits that owners also change on a page (oneclaw/runtime_settings/limits.py).
+AT_ONCE_BOUNDS = 1, 1000
+STREAMS_BOUNDS = 1, 900
+PER_MINUTE_BOUNDS = 0, 1_000_000
+
+# Addresses or networks of proxies, whose X-Forwarded-For is believed.
+TRUSTED_PROXIES = environment.networks("ONECLAW_TRUSTED_PROXIES")
+# Turns of one person that may run at once in a web process; further ones wait.
+PERSON_TURNS = environment.whole("ONECLAW_PERSON_TURNS", 4, *AT_ONCE_BOUNDS)
+# Turns of all people that may run at once in a web process: each has a connection to the model's server.
+UPSTREAM_STREAMS = environment.whole("ONECLAW_UPSTREAM_STREAMS", 200, *STREAMS_BOUNDS)
+# Requests to the HTTP API, and searches, of one person in a minute, in each web process; 0: no limit.
+API_REQUESTS_PER_MINUTE = environment.whole("ONECLAW_API_REQUESTS_PER_MINUTE", 600, *PER_MINUTE_BOUNDS)
+# Messages that one person may send, and files that they may upload, in a minute, in each web process; 0: no limit.
+MESSAGES_PER_MINUTE = environment.whole("ONECLAW_MESSAGES_PER_MINUTE", 60, *PER_MINUTE_BOUNDS)
+UPLOADS_PER_MINUTE = environment.whole("ONECLAW_UPLOADS_PER_MINUTE", 60, *PER_MINUTE_BOUNDS)
+# Requests of one sign-in or key that a web process answers at once; further ones wait, and then are refused.
+PERSON_REQUESTS = environment.whole("ONECLAW_PERSON_REQUESTS", 3, *AT_ONCE_BOUNDS)
+# Searches of one person that may run at once in a web process; further ones are refused.
+PERSON_SEARCHES = environment.whole("ONECLAW_PERSON_SEARCHES", 4, *AT_ONCE_BOUNDS)
+SEARCHES_PER_MINUTE = environment.whole("ONECLAW_SEARCHES_PER_MINUTE", 120, *PER_MINUTE_BOUNDS)
+# Open sockets of one person in each web process: tabs, windows and devices.
+SOCKETS = environment.whole("ONECLAW_SOCKETS", 20, 1, 10_000)
+# How deep a sub-session may be below a person's conversation: 1: a sub-session begins no other one; 0: there are none.
+SPAWN_DEPTH = environment.whole("ONECLAW_SPAWN_DEPTH", 1, 0, 3)
+# Tokens that all sub-sessions of one answer may read and write together.
+SPAWN_TOKENS = environment.whole("ONECLAW_SPAWN_TOKENS", 200_000, 1_000, 100_000_000)
+
+# Kinds of files that may be attached.
+FILE_KINDS = environment.several("ONECLAW_FILE_KINDS", ["image", "pdf", "docx", "text"])
+# Limits: bytes of one file, files of one message, and bytes of all files of a person.
+FILE_SIZE = environment.whole("ONECLAW_FILE_SIZE", 20, 1, 100) * 1024 * 1024
+FILES_OF_A_MESSAGE = environment.whole("ONECLAW_FILES_OF_A_MESSAGE", 10, 1, 20)
+FILE_SPACE = environment.whole("ONECLAW_FILE_SPACE", 2000, 1, 10_000_000) * 1024 * 1024
+# Characters of text that the model is sent of all files of one message.
+FILE_TEXT = environment.whole("ONECLAW_FILE_TEXT", 200_000, 1000, 2_000_000)
+# Whether the model is sent a PDF itself, which Anthropic's models accept, or its text.
+MODEL_READS_PDF = environment.flag("ONECLAW_MODEL_READS_PDF", True)
+
+# Files of the library of a person or a space: bytes of one file, files and bytes of one space, and of one file the
+# pages and characters that are read.
+LIBRARY_FILE_SIZE = environment.whole("ONECLAW_LIBRARY_FILE_SIZE", 50, 1, 200) * 1024 * 1024
+LIBRARY_FILES = environment.whole("ONECLAW_LIBRARY_FILES", 2000, 1, 100_000)
+LIBRARY_SPACE = environment.whole("ONECLAW_LIBRARY_SPACE", 10_000, 1, 10_000_000) * 1024 * 1024
+LIBRARY_PAGES = environment.whole("ONECLAW_LIBRARY_PAGES", 2000, 1, 20_000)
+LIBRARY_TEXT = environment.whole("ONECLAW_LIBRARY_TEXT", 4_000_000, 10_000, 20_000_000)
+# A search in the files of libraries: how sure (0 to 1) it must be that they have anything about the question, and the
+# characters up to which a file is returned whole instead of passages of it.
+LIBRARY_FLOOR = environment.number("ONECLAW_LIBRARY_FLOOR", 0.42, 0, 1)
+LIBRARY_WHOLE = environment.whole("ONECLAW_LIBRARY_WHOLE", 6_000, 0, 18_000)
+# Tokens of the documents that a person adds to a message; of longer ones, the best passages are sent.
+LIBRARY_ATTACHED = environment.whole("ONECLAW_LIBRARY_ATTACHED", 40_000, 1_000, 500_000)
+
 # -- The conversation ----------------------------------------------------------------------------
 
 # The name of the default agent when it is created.
@@ -270,6 +567,57 @@ DELETED_DAYS = environment.whole("ONECLAW_DELETED_DAYS", 30, 1, 3650)
 
 # Bytes from which an upload is streamed to the disk instead of being held in memory.
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+
+# -- Requests and summaries -----------------------------------------------------------------------
+
+# Tokens of the model's window that a conversation may use; 0: all.
+CONTEXT = environment.whole("ONECLAW_CONTEXT", 200_000, 0, 10_000_000)
+# The windows of models, in tokens, for servers that do not say them.
+WINDOWS = environment.sizes("ONECLAW_WINDOWS")
+# Whether a conversation that nears that size is summarised; off: only when it is full, or its owner asks.
+COMPACTION = environment.choice("ONECLAW_COMPACTION", ["on", "off"], "on") == "on"
+# Tokens of the window that are left free for an answer.
+COMPACTION_RESERVE = environment.whole("ONECLAW_COMPACTION_RESERVE", 20_000, 0, 1_000_000)
+# Messages since the last summary after which a conversation is summarised, too; 0: as many as the window holds.
+COMPACTION_MESSAGES = environment.whole("ONECLAW_COMPACTION_MESSAGES", 400, 0, 100_000)
+# Who writes the summary: "auto" is the model's server if it can, else the fast model; "model" the fast model; or the
+# name of a model.
+COMPACTION_BY = environment.text("ONECLAW_COMPACTION_BY", "auto")
+# Tokens of the newest messages that are sent word for word with a summary.
+KEEP_TOKENS = environment.whole("ONECLAW_KEEP_TOKENS", 20_000, 0, 1_000_000)
+# Whether old results of tools are shortened while the provider's cache has expired.
+PRUNING = environment.choice("ONECLAW_PRUNING", ["cache-ttl", "off"], "cache-ttl") == "cache-ttl"
+# Whether results of tools above 4,000 characters are shortened when they are sent first.
+COMPACT_RESULTS = environment.choice("ONECLAW_COMPACT_RESULTS", ["yes", "no"], "yes") == "yes"
+# Seconds after which another worker takes over a summary whose worker died.
+ROUND_LEASE_SECONDS = environment.number("ONECLAW_ROUND_LEASE_SECONDS", 60, 1, 3600)
+# The lifetime of the provider's cache of a conversation; "5m" becomes an hour for a person who pauses.
+CACHE = environment.choice("ONECLAW_CACHE", ["off", "5m", "1h"], "5m")
+# The most tokens of one answer, with its thinking; 0: what the model allows.
+MAX_OUTPUT_TOKENS = environment.whole("ONECLAW_MAX_OUTPUT_TOKENS", 0, 0, 128_000)
+# How much the model thinks and writes: low, medium, high, xhigh or max; default: as much as its maker says.
+EFFORT = environment.choice("ONECLAW_EFFORT", ["default", "low", "medium", "high", "xhigh", "max"], "medium")
+# Tokens of thinking before an answer, for models before Claude 4.6, which have no other way to think; 0: none.
+THINKING = environment.whole("ONECLAW_THINKING", 0, 0, 100_000)
+if THINKING and not 1024 <= THINKING < (MAX_OUTPUT_TOKENS or THINKING + 1):
+    raise ImproperlyConfigured(
+        f"ONECLAW_THINKING is {THINKING}; it must be 0, or at least 1024 and less than ONECLAW_MAX_OUTPUT_TOKENS."
+    )
+# US dollars per million tokens, by the start of a model's name; a model without prices shows no cost.
+PRICES = environment.prices("ONECLAW_PRICES")
+# Whether the fast model gives a conversation a title after its first answer.
+TITLES = environment.flag("ONECLAW_TITLES", True)
+
+# -- What the agent does by itself ----------------------------------------------------------------
+
+# Whether the agent looks through HEARTBEAT.md again and again: disabled for all, with every other schedule, or the
+# default that people can change, off or on.
+HEARTBEAT = environment.choice("ONECLAW_HEARTBEAT", ["disabled", "off", "on"], "off")
+# The default minutes from one heartbeat to the next, and the default hours in which they come.
+HEARTBEAT_MINUTES = environment.whole("ONECLAW_HEARTBEAT_MINUTES", 30, 5, 1440)
+HEARTBEAT_HOURS = environment.hours("ONECLAW_HEARTBEAT_HOURS", "8-22")
+# The tokens of a day of one person, after which no model is asked by a schedule of theirs; 0: no limit.
+HEARTBEAT_TOKENS = environment.whole("ONECLAW_HEARTBEAT_TOKENS", 100_000, 0, 1_000_000_000)
 
 # -- Memory --------------------------------------------------------------------------------------
 
@@ -338,6 +686,26 @@ HALF_LIFE = environment.number("ONECLAW_HALF_LIFE", 30, 0.1, 36_500)
 # Maximal marginal relevance: 1 ranks by relevance alone, lower values rank near-duplicates lower.
 MMR = environment.number("ONECLAW_MMR", 0.7, 0.1, 1)
 
+# -- What memory keeps only when asked ------------------------------------------------------------
+
+# What is done with a kind of secret or personal number in a text for memory: it is masked; masked, and the person is
+# asked whether it was meant to be kept; or allowed.
+SCREEN = environment.choices(
+    "ONECLAW_SCREEN",
+    ["mask", "ask", "allow"],
+    {
+        "private-key": "ask",
+        "key": "ask",
+        "token": "ask",
+        "password": "ask",
+        "card": "ask",
+        "iban": "ask",
+        "identity": "ask",
+        # People have telephone numbers remembered.
+        "phone": "allow",
+    },
+)
+
 # -- Tasks ---------------------------------------------------------------------------------------
 
 # The broker is Redis, or else a folder. In both cases tasks are hints: a sweep finds lost ones.
@@ -366,4 +734,34 @@ CELERY_BEAT_SCHEDULE = {
     "audit-log": {"task": "oneclaw.tasks.link_audit_log", "schedule": 5.0},
     # Asks the model's server once a day.
     "model-facts": {"task": "oneclaw.tasks.refresh_model_facts", "schedule": 300.0},
+}
+
+# -- What it tells its operators ------------------------------------------------------------------
+
+# The address of a collector that is sent each event, and the secret of its signatures (whsec_ and Base64).
+AUDIT_WEBHOOK = environment.address("ONECLAW_AUDIT_WEBHOOK", ["https", "http"])
+AUDIT_WEBHOOK_SECRET = environment.text("ONECLAW_AUDIT_WEBHOOK_SECRET")
+# How admins may open the memory of another person: each look is recorded; recorded, with a reason that they give; or
+# not at all.
+CURATION = environment.choice("ONECLAW_CURATION", ["recorded", "reason", "closed"], "recorded")
+# Who sends this as a bearer token reads /metrics; without it, there is no such page.
+METRICS_TOKEN = environment.text("ONECLAW_METRICS_TOKEN")
+# Log lines as text, or as JSON objects.
+LOG_FORMAT = environment.choice("ONECLAW_LOG_FORMAT", ["text", "json"], "text")
+# The standard variable of OpenTelemetry: spans are exported there. Its other variables are read by its own library.
+SPANS_ENDPOINT = environment.address("OTEL_EXPORTER_OTLP_ENDPOINT", ["http", "https"])
+
+LOG_LEVEL = environment.choice("ONECLAW_LOG_LEVEL", ["debug", "info", "warning", "error"], "warning").upper()
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "text": {"()": "oneclaw.telemetry.logs.TextLines"},
+        "json": {"()": "oneclaw.telemetry.logs.JsonLines"},
+    },
+    "filters": {"no_probes": {"()": "oneclaw.telemetry.logs.NoProbes"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL},
+    # Warnings of missing and forbidden pages are not logged: the browser shows them.
+    "loggers": {"django.request": {"level": "ERROR", "filters": ["no_probes"]}},
 }

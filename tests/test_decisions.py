@@ -2,10 +2,10 @@
 
 import json
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-DECISIONS = ROOT / "docs" / "decisions"
+from tests.decisions import CONTENTS, DECISIONS, with_contents
+
+ROOT = DECISIONS.parent.parent
 
 
 def requirements(name: str) -> set[str]:
@@ -14,16 +14,7 @@ def requirements(name: str) -> set[str]:
 
 
 def test_the_contents_list_each_decision():
-    expected = []
-    contents = (DECISIONS / "README.md").read_text()
-    for area in re.findall(r"^## \[.+\]\((.+)\)$", contents, re.MULTILINE):
-        text = (DECISIONS / area).read_text()
-        expected += [area, *re.findall(r"^## (.+)$", text, re.MULTILINE)]
-    listed = [area or title for area, title in re.findall(r"^(?:## \[.+\]\((.+)\)|- (.+))$", contents, re.MULTILINE)]
-    assert listed == expected
-    assert {path.name for path in DECISIONS.glob("*.md")} - {"README.md"} == {
-        line for line in listed if line.endswith(".md")
-    }
+    assert CONTENTS.read_text() == with_contents(), "Run python -m tests.decisions."
 
 
 def test_each_dependency_has_a_reason_and_no_other_has():

@@ -8,10 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SETTINGS = tuple(
-    f"oneclaw/{name}.py"
-    for name in ("settings", "config/context", "config/limits", "config/schedules", "config/sign_in")
-)
+SETTINGS = ("oneclaw/settings.py",)
 SOURCES = sorted(
     path.relative_to(ROOT).as_posix()
     for app in ("oneclaw", "chat", "memory")

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from chat import extensions
 from chat.extensions import SearchResult
 from chat.library.excerpts import excerpt, marked
-from chat.models import ChatSession, Message, MessageFile, MessageWords
+from chat.models import ChatSession, Message, MessageFile, MessageQuerySet, MessageWords
 from chat.models.sharing import visibility
 from oneclaw.models import User
 from oneclaw.words import contains, folded, is_one_word, pieces_of
@@ -109,7 +109,7 @@ def containing(user: User, pieces: list[str]) -> QuerySet[Message]:
     return Message.objects.filter(pk__in=newest).filter(*(contains("text", piece) for piece in pieces))
 
 
-def _searched(user: User) -> QuerySet[Message]:
+def _searched(user: User) -> MessageQuerySet:
     """Return the messages that `user` may find."""
     return Message.objects.visible_to(user).said().filter(active=True).exclude(session__kind=ChatSession.Kind.BEAT)
 

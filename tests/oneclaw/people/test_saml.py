@@ -341,4 +341,4 @@ def test_without_the_package_the_start_says_what_to_install(monkeypatch):
 def started_with(monkeypatch, **variables):
     for name, value in variables.items():
         monkeypatch.setenv(f"ONECLAW_SAML_{name}", value)
-    return runpy.run_path(str(ROOT / "oneclaw/config/sign_in.py"))
+    return runpy.run_path(str(ROOT / "oneclaw/settings.py"))

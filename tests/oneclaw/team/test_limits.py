@@ -17,13 +17,13 @@ from django.db import connection
 from django.test import Client
 
 from oneclaw import pubsub, runtime_settings
-from oneclaw.config import limits as config_limits
 from oneclaw.models import AuditEvent, AuditKind, RuntimeSetting, User
 from oneclaw.people import roles
 from oneclaw.runtime_settings import limit
 from oneclaw.runtime_settings.limits import LIMITS
 from oneclaw.threads import in_database
 from oneclaw.web import rate_limit
+from tests.stage import ROOT
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery"
@@ -100,11 +100,11 @@ def test_the_bounds_are_those_of_the_environment(owner, monkeypatch):
         with monkeypatch.context() as started:
             for number in each.bounds:
                 started.setenv(each.variables[0], str(number))
-                assert runpy.run_path(config_limits.__file__)[each.default_from] == number
+                assert runpy.run_path(str(ROOT / "oneclaw/settings.py"))[each.default_from] == number
             for number in (each.least - 1, each.most + 1):
                 started.setenv(each.variables[0], str(number))
                 with pytest.raises(ImproperlyConfigured):
-                    runpy.run_path(config_limits.__file__)
+                    runpy.run_path(str(ROOT / "oneclaw/settings.py"))
 
 
 def test_the_environment_wins_and_its_limit_cannot_be_changed_here(owner, monkeypatch, settings):
@@ -206,7 +206,6 @@ FOLLOW = """
 import asyncio, django
 django.setup()
 from oneclaw import pubsub, runtime_settings
-from oneclaw.config import limits as config_limits
 async def follow():
     runtime_settings.follow()
     await pubsub.Listener.of_this_loop().connected.wait()
