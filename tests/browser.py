@@ -36,6 +36,19 @@ from oneclaw.threads import in_database
 from tests.leftovers import await_threads
 
 DESKTOP = {"width": 1280, "height": 800}
+# What does not fit, in words.
+MISFITS = """() => {
+  const found = document.documentElement.scrollWidth > innerWidth ? ["the page is wider than the window"] : [];
+  const add = (element, what) => found.push(`${what}: ${element.textContent.trim().slice(0, 60)}`);
+  for (const table of document.querySelectorAll("table"))
+    if (table.checkVisibility() && table.parentElement.clientWidth < 200) add(table, "a squeezed table");
+  for (const one of document.querySelectorAll("nav a, button, .button"))
+    if (one.checkVisibility() && getComputedStyle(one).overflowX === "visible" && one.clientWidth > 0)
+      if (one.scrollWidth > one.clientWidth + 1) add(one, "wider than its box");
+  for (const bar of document.querySelectorAll("nav"))
+    if (bar.checkVisibility() && bar.scrollWidth > bar.clientWidth + 1) add(bar, "a bar of links with a hidden part");
+  return found;
+}"""
 PHONE = {"width": 390, "height": 844}
 # From where a page loads axe: the browser fetches and compiles it once, and not half a megabyte for each page.
 AXE_PATH = "/static/axe.js"
@@ -316,8 +329,10 @@ def watch(page: Page, live: LiveServer, problems: list[str]) -> None:
 
 
 async def fits(page: Page) -> bool:
-    """Whether nothing is wider than the window."""
-    return await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    """Whether nothing is wider than the window, no table is squeezed, and no link or button overflows its box."""
+    found = await page.evaluate(MISFITS)
+    print(page.url, page.viewport_size, *found)
+    return not found
 
 
 async def violations(page: Page, rules: Iterable[str] = ()) -> str:
