@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from oneclaw.audit.record import record
+from oneclaw.llm.upstreams.servers import models_without_price
 from oneclaw.models import AuditKind, Budget, Group, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.spend.budgets import states_of_all
@@ -71,7 +72,7 @@ def budgets(request: SignedInRequest) -> HttpResponse:
         saved(request, form)
         return redirect("team_budgets")
     status = 422 if form.errors else 200
-    context = {"form": form, "budgets": states_of_all()}
+    context = {"form": form, "budgets": states_of_all(), "unpriced": models_without_price()}
     return render(request, "team/budgets.html", context, status=status)
 
 

@@ -17,7 +17,7 @@ from django.db import Error as DatabaseFailure
 from oneclaw.config.upstreams import Upstream, with_models
 from oneclaw.models import ModelServer
 from oneclaw.sealing import UnsealableError
-from oneclaw.spend.prices import prices_at
+from oneclaw.spend.prices import price_of, prices_at
 from oneclaw.threads import in_database
 
 logger = logging.getLogger(__name__)
@@ -63,6 +63,16 @@ def further_labels() -> dict[str, str]:
 def prices_on(name: str) -> Mapping[str, tuple[float, ...]]:
     """Return the prices on the further server `name`; "", or not there any more: ONECLAW_PRICES."""
     return prices_at(next((each for each in upstreams() if each.name == name), None))
+
+
+def models_without_price() -> list[str]:
+    """Return the models that people may choose, and the fast one, whose requests cost nothing here as far as prices are
+    known: no budget in US dollars counts them."""
+    first = {settings.MODEL, settings.FAST_MODEL, *settings.MODELS}
+    unpriced = {model for model in first if price_of(model, settings.PRICES) is None}
+    for each in upstreams():
+        unpriced |= {model for model in each.labels if price_of(model, prices_at(each)) is None}
+    return sorted(unpriced)
 
 
 async def follow() -> None:

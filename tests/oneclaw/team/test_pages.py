@@ -89,6 +89,17 @@ def test_a_person_is_signed_out_everywhere_by_those_who_may(ada):
     assert not ada.is_active
 
 
+def test_models_without_a_price_are_named_where_a_budget_in_dollars_would_not_count_them(
+    admin_person, client, settings
+):
+    client.force_login(admin_person)
+    settings.MODEL, settings.FAST_MODEL, settings.MODELS = "large-1", "small-1", {"large-1": "Large"}
+    settings.PRICES = {"small": (1.0, 2.0, 0.1, 1.25)}
+    assert "because their price is not known: large-1. " in client.get("/team/budgets/").content.decode()
+    settings.PRICES |= {"large": (2.0, 10.0, 0.2, 2.5)}
+    assert "price is not known" not in client.get("/team/budgets/").content.decode()
+
+
 def test_budgets_are_made_changed_and_deleted_and_each_change_is_recorded(ada, admin_person, client):
     client.force_login(admin_person)
     group = Group.objects.create(name="Research")
