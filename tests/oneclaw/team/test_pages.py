@@ -89,7 +89,7 @@ def test_a_person_is_signed_out_everywhere_by_those_who_may(ada):
     assert not ada.is_active
 
 
-def test_models_without_a_price_are_named_where_a_budget_in_dollars_would_not_count_them(
+def test_models_without_a_price_are_named_beside_budgets_in_dollars(
     admin_person, client, settings
 ):
     client.force_login(admin_person)
