@@ -342,7 +342,7 @@ async def team(live: LiveServer, folder: Path, ada: User) -> None:
         async with open_page(live, ada, color_scheme=scheme, viewport=PHONE) as page:
             await take(page, folder, "phone-looks", scheme, "/memory/looks")
     await in_database(RuntimeSetting.objects.all().delete)
-    runtime_settings.forget()
+    runtime_settings.stored.forget()
 
 
 async def walk(live: LiveServer, folder: Path) -> None:

@@ -155,15 +155,19 @@ def own_stage(settings, tmp_path, monkeypatch) -> None:
     settings.STATIC_ROOT = tmp_path / "collected"
     settings.STATIC_ROOT.mkdir()
     # Nobody has changed a setting, so that no statement reads them at a random moment.
-    monkeypatch.setattr("oneclaw.runtime_settings._known", (float("inf"), {}))
+    from oneclaw import runtime_settings
     from oneclaw.llm.upstreams import access, failing, servers
+    from oneclaw.spend import budgets
 
-    monkeypatch.setattr(access, "_known", access.Rules(float("inf")))
+    nothing = {runtime_settings.stored: {}, access.known_rules: access.Rules(), servers.of_rows: ()}
+    for known, value in nothing.items():
+        monkeypatch.setattr(known, "last", value)
+        monkeypatch.setattr(known, "_until", float("inf"))
+    budgets.exists.forget()
     # A test says itself what is known about models; tests/oneclaw/llm/test_first_facts.py asks as the start does.
     monkeypatch.setattr("oneclaw.llm.descriptions.begin", lambda: None)
     # What failed in another test has not failed in this one.
     monkeypatch.setattr(failing, "_failing", {})
-    monkeypatch.setattr(servers, "_known", servers.ServersRead(float("inf")))
     # A test does in a second what a person does in minutes.
     settings.MESSAGES_PER_MINUTE = settings.UPLOADS_PER_MINUTE = 0
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

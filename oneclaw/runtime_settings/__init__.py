@@ -9,10 +9,7 @@ a change within seconds; web processes have it at once, by a hint.
 
 import asyncio
 import hashlib
-import itertools
 import logging
-import threading
-import time
 from collections.abc import Callable
 
 from django.db import Error as DatabaseFailure
@@ -25,6 +22,7 @@ from oneclaw.models import AuditKind, RuntimeSetting, User
 from oneclaw.runtime_settings.declared import DECLARED, TEXT_MAX_CHARS, Declared, NotChangeableError
 from oneclaw.runtime_settings.limits import LIMITS, Limit, NotALimitError
 from oneclaw.threads import in_database
+from oneclaw.timed_read import TimedRead
 
 logger = logging.getLogger(__name__)
 
@@ -33,14 +31,16 @@ KNOWN_SECONDS = 3.0
 # Of the hints that a row has changed.
 TOPIC = "settings"
 
-# What was read last, and until when by the monotonic clock it is believed.
-_known: tuple[float, dict[str, str]] = (0.0, {})
-# The reads are numbered as they begin; this one has been stored.
-_numbers = itertools.count(1)
-_stored_number = 0
-_storing = threading.Lock()
 # The event loop keeps no task alive.
 _tasks: set["asyncio.Task[None]"] = set()
+
+
+def _rows() -> dict[str, str]:
+    return dict(RuntimeSetting.objects.values_list("name", "value"))
+
+
+# The values that have rows.
+stored: TimedRead[dict[str, str]] = TimedRead(_rows, KNOWN_SECONDS, {})
 
 
 def value(name: str) -> str:
@@ -48,31 +48,13 @@ def value(name: str) -> str:
     declared = DECLARED[name]
     if declared.fixed_by:
         return declared.default
-    return stored().get(name, declared.default)
+    return stored.value().get(name, declared.default)
 
 
 def limit(name: str) -> int:
     """Return the limit `name` as this process has read it last, without a statement: event loops ask for it, too."""
     declared = LIMITS[name]
-    return declared.number_of("" if declared.fixed_by else _known[1].get(name, ""))
-
-
-def stored() -> dict[str, str]:
-    """Return the values that have rows, read at most KNOWN_SECONDS ago."""
-    if time.monotonic() >= _known[0]:
-        read()
-    return _known[1]
-
-
-def read() -> None:
-    """Read the rows now. Sync."""
-    global _known, _stored_number
-    number = next(_numbers)
-    values = dict(RuntimeSetting.objects.values_list("name", "value"))
-    with _storing:
-        # One that began later may have stored newer rows.
-        if number > _stored_number:
-            _stored_number, _known = number, (time.monotonic() + KNOWN_SECONDS, values)
+    return declared.number_of("" if declared.fixed_by else stored.last.get(name, ""))
 
 
 def follow(then: Callable[[], None] = lambda: None) -> None:
@@ -82,7 +64,7 @@ def follow(then: Callable[[], None] = lambda: None) -> None:
     changed.set()
 
     def hear(_: object) -> None:
-        forget()
+        stored.forget()
         changed.set()
 
     pubsub.subscribe(TOPIC, hear)
@@ -96,20 +78,14 @@ async def _read_again(changed: asyncio.Event, then: Callable[[], None]) -> None:
         await changed.wait()
         changed.clear()
         try:
-            await in_database(read)
+            await in_database(stored.read)
         except DatabaseFailure as error:
             logger.warning("The settings of the pages could not be read; next try in a moment: %s", error)
             changed.set()
-            await asyncio.sleep(KNOWN_SECONDS)
+            await asyncio.sleep(stored.seconds)
         else:
             # An error of it is logged by the event loop, and does not end this one.
             asyncio.get_running_loop().call_soon(then)
-
-
-def forget() -> None:
-    """Read the rows again when a value is needed next; limits are until then what they were."""
-    global _known
-    _known = 0.0, _known[1]
 
 
 @transaction.atomic
@@ -127,7 +103,7 @@ def change(actor: User, name: str, new: str) -> None:
     RuntimeSetting.objects.update_or_create(name=name, defaults={"value": new, "changed_by": actor})
     record(AuditKind.SETTING_CHANGED, actor=actor, setting=name, **declared.recorded(before, new))
     pubsub.notify(TOPIC, pubsub.MISSED)
-    transaction.on_commit(forget)
+    transaction.on_commit(stored.forget)
 
 
 def fingerprint(text: str) -> str:

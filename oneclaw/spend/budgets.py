@@ -8,7 +8,6 @@ process asks the database once in KNOWN_SECONDS; otherwise each look takes two s
 """
 
 import datetime as dt
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,8 +18,9 @@ from django.dispatch import receiver
 from django.utils import timezone
 
 from oneclaw.models import Budget, BudgetWarning, User
+from oneclaw.timed_read import TimedRead
 
-# How long a process believes that there is no budget.
+# How long a process believes that there is a budget, or none.
 KNOWN_SECONDS = 30.0
 # The used share from which on a person is warned.
 WARNING_SHARE = Decimal("0.8")
@@ -32,8 +32,8 @@ USED = """
 OF_PERSON = " AND user_id = %s"
 OF_GROUP = " AND user_id IN (SELECT user_id FROM oneclaw_groupmember WHERE group_id = %s)"
 
-# Until when by the monotonic clock there is no budget.
-_none_until = 0.0
+# Whether there is any.
+exists = TimedRead(Budget.objects.exists, KNOWN_SECONDS, first=True)
 
 
 @dataclass(frozen=True)
@@ -77,15 +77,7 @@ class BudgetState:
 
 def states_of(user: User) -> list[BudgetState]:
     """Return the state of each budget that applies to `user`."""
-    global _none_until
-    if not may_exist():
-        return []
-    budgets = list(Budget.objects.applying_to(user).distinct())
-    if not budgets:
-        if not Budget.objects.exists():
-            _none_until = time.monotonic() + KNOWN_SECONDS
-        return []
-    return _states(budgets, user)
+    return _states(list(Budget.objects.applying_to(user).distinct()), user) if exists.value() else []
 
 
 def _states(budgets: Sequence[Budget], user: User | None) -> list[BudgetState]:
@@ -108,7 +100,7 @@ def states_of_all() -> list[BudgetState]:
 
 def may_exist() -> bool:
     """Return whether there may be a budget; without a query."""
-    return time.monotonic() >= _none_until
+    return exists.is_due or exists.last
 
 
 def used_up(states: Sequence[BudgetState]) -> BudgetState | None:
@@ -134,8 +126,7 @@ def to_warn_of(user: User, states: Sequence[BudgetState]) -> BudgetState | None:
 @receiver([post_save, post_delete], sender=Budget)
 def forget_cache(**_: object) -> None:
     """Look at the budgets again, because they have changed."""
-    global _none_until
-    _none_until = 0.0
+    exists.forget()
 
 
 def _used(budgets: Sequence[Budget], periods: Sequence[tuple[dt.datetime, dt.datetime]]) -> list[tuple[Decimal, int]]:

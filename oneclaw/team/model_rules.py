@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from django.conf import settings
 from django.contrib import messages
@@ -116,7 +115,7 @@ def change(actor: User, server: str, model: str, groups: Sequence[Group] | None)
         rule.groups.set(groups)
     now = "everybody" if groups is None else [group.pk for group in groups]
     record(AuditKind.SETTING_CHANGED, actor=actor, server=server, model=model, groups=now)
-    transaction.on_commit(partial(access.forget))
+    transaction.on_commit(access.known_rules.forget)
 
 
 def trouble_of(row: ModelServer) -> StrOrPromise:

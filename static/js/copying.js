@@ -1,4 +1,4 @@
-// Buttons that copy values which are shown only once: each copies the field beside it.
+// Buttons that copy values which are shown only once: each copies the field next to it.
 
 import { Announcer } from "./announcer.js";
 import { copy } from "./clipboard.js";

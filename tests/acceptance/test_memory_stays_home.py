@@ -153,7 +153,7 @@ def away(request, scripted, settings, tmp_path):
         if getattr(request, "param", "file") == "row":
             offers = [{"model": model, **about} for model, about in models.items()]
             ModelServer.objects.create(name="away", url=server.url, offers=offers, memory_stays_home=True)
-            servers.forget()
+            servers.of_rows.forget()
         else:
             path = tmp_path / "upstreams.json"
             path.write_text(json.dumps({"away": {"url": server.url, "memory_stays_home": True, "models": models}}))
@@ -269,7 +269,7 @@ async def test_a_document_that_was_added_is_named_there_as_not_sent(ada, scripte
 def test_a_head_is_whole_with_memory_or_without_when_a_rule_changes_while_it_is_made(ada, away, monkeypatch):
     plant(ada)
     ModelRule.objects.create(model=FAR)
-    access.forget()
+    access.known_rules.forget()
     session = ChatSession.objects.create(owner=ada, agent=default_agent(), model=FAR)
     assert not answers_without_memory(session)
     section_texts, made = heads.section_texts, []
@@ -277,7 +277,7 @@ def test_a_head_is_whole_with_memory_or_without_when_a_rule_changes_while_it_is_
     def then_changed(*args):
         made.append(section_texts(*args))
         ModelRule.objects.all().delete()
-        access.forget()
+        access.known_rules.forget()
         return made[-1]
 
     monkeypatch.setattr(heads, "section_texts", then_changed)

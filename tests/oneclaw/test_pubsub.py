@@ -119,7 +119,7 @@ def test_a_hint_carries_ids_and_nothing_long(db):
 
 
 async def test_a_web_process_has_a_changed_setting_at_once(admin_person, monkeypatch):
-    monkeypatch.setattr(runtime_settings, "KNOWN_SECONDS", 1000)
+    monkeypatch.setattr(runtime_settings.stored, "seconds", 1000)
     runtime_settings.follow()
     await listening()
     assert await in_database(runtime_settings.value, "announcement") == ""

@@ -56,7 +56,7 @@ async def limit(page, group, password=""):
         await page.get_by_label("Password").fill(password)
         await page.get_by_role("button", name="Confirm").click()
     await expect(page.locator(".kept__row", has_text="Llama")).to_contain_text(group)
-    await in_database(access.forget)
+    await in_database(access.known_rules.forget)
 
 
 async def say(page, words):

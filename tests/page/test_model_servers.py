@@ -49,7 +49,7 @@ async def test_an_owner_adds_a_server_and_a_person_asks_its_model(live, ada, own
             await page.get_by_role("button", name="Try it").click()
             await expect(page.get_by_text("home has answered as llama after")).to_be_visible()
             await looks_well(page)
-            await in_database(servers.forget)
+            await in_database(servers.of_rows.forget)
             await adas.goto("/")
             await adas.get_by_label("Model").select_option("Llama at home")
             await adas.get_by_label("Message", exact=True).fill("Who are you?")

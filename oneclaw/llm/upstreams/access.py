@@ -6,7 +6,6 @@ What has no rule is for everybody, and so is ONECLAW_MODEL, which answers in pla
 process reads the rules and a person's groups at most once in KNOWN_SECONDS, so that all have a change within seconds.
 """
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +15,7 @@ from oneclaw.config.upstreams import Upstream
 from oneclaw.llm.upstreams import servers
 from oneclaw.llm.upstreams.routes import Route, home_of
 from oneclaw.models import GroupMember, ModelRule
+from oneclaw.timed_read import TimedRead
 
 # How long a process believes what it has read.
 KNOWN_SECONDS = 3.0
@@ -25,15 +25,21 @@ KNOWN_SECONDS = 3.0
 class Rules:
     """What was read: the groups of each rule by (server, model), and the groups of people."""
 
-    until: float
     # The servers of rows that were known when the rules were read: a new one comes together with its rule.
     servers: tuple[Upstream, ...] = ()
     groups: Mapping[tuple[str, str], frozenset[int]] = field(default_factory=dict)
     of_people: dict[int, frozenset[int]] = field(default_factory=dict)
 
 
-# What was read last, until when by the monotonic clock it is believed.
-_known = Rules(0.0)
+def _read() -> Rules:
+    known = servers.of_rows.last
+    found: dict[tuple[str, str], frozenset[int]] = {}
+    for server, model, group in ModelRule.objects.values_list("server", "model", "groups"):
+        found[server, model] = found.get((server, model), frozenset()) | ({group} if group else frozenset())
+    return Rules(known, found)
+
+
+known_rules = TimedRead(_read, KNOWN_SECONDS, Rules())
 
 
 def may_use(user_id: int | None, model: str) -> bool:
@@ -46,32 +52,17 @@ def permitted(routes: Sequence[Route], user_id: int | None) -> list[Route]:
     return [route for route in routes if _may_use_on(user_id, route)]
 
 
-def forget() -> None:
-    """Read the rules again when one is needed next."""
-    global _known
-    _known = Rules(0.0)
-
-
 def _may_use_on(user_id: int | None, route: Route) -> bool:
     if route.upstream is None and route.model == settings.MODEL:
         return True
-    rules = _rules()
+    if known_rules.last.servers != servers.of_rows.last:
+        known_rules.forget()
+    rules = known_rules.value()
     needed = [rules.groups[key] for key in (("", route.model), (route.name, "")) if key in rules.groups]
     if not needed:
         return True
     own = _groups_of(user_id, rules)
     return all(own & groups for groups in needed)
-
-
-def _rules() -> Rules:
-    global _known
-    if time.monotonic() >= _known.until or _known.servers != servers.last_read():
-        known = servers.last_read()
-        found: dict[tuple[str, str], frozenset[int]] = {}
-        for server, model, group in ModelRule.objects.values_list("server", "model", "groups"):
-            found[server, model] = found.get((server, model), frozenset()) | ({group} if group else frozenset())
-        _known = Rules(time.monotonic() + KNOWN_SECONDS, known, found)
-    return _known
 
 
 def _groups_of(user_id: int | None, rules: Rules) -> frozenset[int]:

@@ -6,9 +6,7 @@ begun keeps the server that it was sent to. Where two servers have one name, tha
 
 import asyncio
 import logging
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -19,6 +17,7 @@ from oneclaw.models import ModelServer
 from oneclaw.sealing import UnsealableError
 from oneclaw.spend.prices import price_of, prices_at
 from oneclaw.threads import in_database
+from oneclaw.timed_read import TimedRead
 
 logger = logging.getLogger(__name__)
 
@@ -26,33 +25,16 @@ logger = logging.getLogger(__name__)
 KNOWN_SECONDS = 3.0
 
 
-@dataclass(frozen=True)
-class ServersRead:
-    """What was read last, and until when by the monotonic clock it is believed."""
-
-    until: float
-    servers: tuple[Upstream, ...] = ()
-
-
-_known = ServersRead(0.0)
-
-
 def upstreams() -> tuple[Upstream, ...]:
     """Return the further servers in the order in which they are asked.
 
     On an event loop, where no statement may be made, these are the ones that were read last: see `follow`.
     """
-    if _is_due() and not _is_on_event_loop():
-        _read()
-    if not _known.servers:
+    found = of_rows.last if _is_on_event_loop() else of_rows.value()
+    if not found:
         return settings.UPSTREAMS
     taken = {each.name.casefold() for each in settings.UPSTREAMS}
-    return settings.UPSTREAMS + tuple(each for each in _known.servers if each.name.casefold() not in taken)
-
-
-def last_read() -> tuple[Upstream, ...]:
-    """Return the servers of the rows as this process has read them last."""
-    return _known.servers
+    return settings.UPSTREAMS + tuple(each for each in found if each.name.casefold() not in taken)
 
 
 def further_labels() -> dict[str, str]:
@@ -77,14 +59,8 @@ def models_without_price() -> list[str]:
 
 async def follow() -> None:
     """Read the rows again when that is due, from async code."""
-    if _is_due():
-        await in_database(_read)
-
-
-def forget() -> None:
-    """Read the rows again when a server is needed next."""
-    global _known
-    _known = ServersRead(0.0, _known.servers)
+    if of_rows.is_due:
+        await in_database(of_rows.read)
 
 
 def upstream_of(row: ModelServer) -> Upstream:
@@ -101,10 +77,6 @@ def upstream_of(row: ModelServer) -> Upstream:
     return with_models(server, models)
 
 
-def _is_due() -> bool:
-    return time.monotonic() >= _known.until
-
-
 def _is_on_event_loop() -> bool:
     try:
         asyncio.get_running_loop()
@@ -113,8 +85,7 @@ def _is_on_event_loop() -> bool:
     return True
 
 
-def _read() -> None:
-    global _known
+def _servers_of_rows() -> tuple[Upstream, ...]:
     found: list[Upstream] = []
     try:
         for row in ModelServer.objects.filter(is_enabled=True):
@@ -125,5 +96,9 @@ def _read() -> None:
     except DatabaseFailure:
         # Requests go on with what was read before, and the database is not asked again at once.
         logger.warning("The model servers could not be read.", exc_info=True)
-        found = list(_known.servers)
-    _known = ServersRead(time.monotonic() + KNOWN_SECONDS, tuple(found))
+        return of_rows.last
+    return tuple(found)
+
+
+# The servers that owners have added and not switched off.
+of_rows: TimedRead[tuple[Upstream, ...]] = TimedRead(_servers_of_rows, KNOWN_SECONDS, ())

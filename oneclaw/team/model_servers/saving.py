@@ -117,4 +117,4 @@ def _limit(actor: User, name: str, groups: Sequence[Group] | None) -> None:
 def _recorded(actor: User, row: ModelServer, act: str, **details: Any) -> None:
     details |= {"server": row.name, "act": act, "url": row.url, "memory_stays_home": row.memory_stays_home}
     record(AuditKind.SETTING_CHANGED, actor=actor, **details)
-    transaction.on_commit(servers.forget)
+    transaction.on_commit(servers.of_rows.forget)

@@ -35,7 +35,7 @@ def group(ada):
     """A group of Ada's. What a person may use is read anew."""
     group = Group.objects.create(name="Research")
     group.members.create(user=ada)
-    access.forget()
+    access.known_rules.forget()
     return group
 
 
@@ -49,7 +49,7 @@ def limited(scripted, settings, group, admin_person):
 
 def leave(group):
     group.members.all().delete()
-    access.forget()
+    access.known_rules.forget()
 
 
 def test_the_menu_and_the_api_offer_a_person_what_they_may_use(ada, stranger, adas, strangers, limited, client):
@@ -141,7 +141,7 @@ def test_a_deleted_group_opens_nothing_and_each_change_is_recorded(ada, limited,
     number = group.pk
     assert llm.may_use(ada.pk, limited)
     group.delete()
-    access.forget()
+    access.known_rules.forget()
     assert not llm.may_use(ada.pk, limited)
     model_rules.change(admin_person, "", limited, None)
     assert llm.may_use(ada.pk, limited)
@@ -155,7 +155,7 @@ async def test_rules_that_are_read_anew_in_the_middle_of_a_turn_do_not_end_it(ad
     set_answer_meta = loop.set_answer_meta
 
     def forgotten_before(*arguments):
-        access.forget()
+        access.known_rules.forget()
         set_answer_meta(*arguments)
 
     monkeypatch.setattr(loop, "set_answer_meta", forgotten_before)

@@ -92,7 +92,7 @@ def name_of(call):
 def quiet(settings, monkeypatch):
     """A short turn, with a folder that nobody has just touched."""
     settings.CHECKPOINT_SECONDS = 60
-    monkeypatch.setattr(budgets, "KNOWN_SECONDS", 3600)
+    monkeypatch.setattr(budgets.exists, "seconds", 3600)
     monkeypatch.setattr(recent_changes, "has_changed", lambda *_: False)
 
 

@@ -91,7 +91,7 @@ def test_the_bounds_are_those_of_the_environment(owner, monkeypatch):
     for name, each in LIMITS.items():
         for number in each.bounds:
             assert owner(name, str(number)).status_code == 200
-            runtime_settings.read()
+            runtime_settings.stored.read()
             assert limit(name) == number
         assert owner(name, str(each.most + 1)).status_code == 422
         assert owner(name, str(each.least - 1)).status_code == 422
@@ -111,7 +111,7 @@ def test_the_environment_wins_and_its_limit_cannot_be_changed_here(owner, monkey
     owner("person_turns", "9")
     monkeypatch.setenv("ONECLAW_PERSON_TURNS", "2")
     settings.PERSON_TURNS = 2
-    runtime_settings.read()
+    runtime_settings.stored.read()
     assert limit("person_turns") == 2
     refused = owner("person_turns", "5")
     page = refused.content.decode()
@@ -131,7 +131,7 @@ def test_the_environment_wins_and_its_limit_cannot_be_changed_here(owner, monkey
 @pytest.mark.parametrize("stored", ["nonsense", "", "0", "1001", "-3"])
 def test_a_row_of_another_release_that_is_no_limit_here_counts_as_none(stored, settings):
     RuntimeSetting.objects.create(name="person_turns", value=stored)
-    runtime_settings.read()
+    runtime_settings.stored.read()
     assert limit("person_turns") == settings.PERSON_TURNS
 
 
@@ -162,7 +162,7 @@ def test_a_setting_is_no_limit_and_a_limit_is_no_setting(owner):
 
 
 def test_asking_for_a_limit_is_no_statement(django_assert_num_queries):
-    runtime_settings.forget()
+    runtime_settings.stored.forget()
     with django_assert_num_queries(0):
         for name in LIMITS:
             limit(name)
@@ -175,11 +175,11 @@ def test_the_newest_read_counts_even_when_an_older_one_ends_later(admin_person, 
         found = list(late(*columns))
         monkeypatch.undo()
         RuntimeSetting.objects.create(name="person_turns", value="9")
-        runtime_settings.read()
+        runtime_settings.stored.read()
         return found
 
     monkeypatch.setattr(RuntimeSetting.objects, "values_list", read_meanwhile)
-    runtime_settings.read()
+    runtime_settings.stored.read()
     assert limit("person_turns") == 9
 
 
@@ -263,8 +263,8 @@ def test_who_was_refused_for_a_minute_is_let_through_when_the_limit_is_raised(li
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_process_reads_again_when_the_database_was_away(admin_person, monkeypatch, caplog):
-    monkeypatch.setattr(runtime_settings, "KNOWN_SECONDS", 0.05)
-    there, failures, reads = runtime_settings.read, [], []
+    monkeypatch.setattr(runtime_settings.stored, "seconds", 0.05)
+    there, failures, reads = runtime_settings.stored.read, [], []
 
     def read():
         reads.append(1)
@@ -272,7 +272,7 @@ async def test_a_process_reads_again_when_the_database_was_away(admin_person, mo
             raise failures.pop()
         there()
 
-    monkeypatch.setattr(runtime_settings, "read", read)
+    monkeypatch.setattr(runtime_settings.stored, "read", read)
     runtime_settings.follow()
     await asyncio.wait_for(pubsub.Listener.of_this_loop().connected.wait(), 5)
     # The first read, and that after the connection.
@@ -293,8 +293,8 @@ def test_a_lower_limit_refuses_the_next_message_of_whoever_has_sent_more(owner, 
     monkeypatch.setattr(rate_limit.messages, "_buckets", {})
     assert [adas.post("/messages", text="Hello").status_code for _ in range(2)] == [202, 202]
     owner("messages_per_minute", "1")
-    runtime_settings.read()
+    runtime_settings.stored.read()
     assert [adas.post("/messages", text="Hello").status_code for _ in range(2)] == [202, 429]
     owner("messages_per_minute", "0")
-    runtime_settings.read()
+    runtime_settings.stored.read()
     assert adas.post("/messages", text="Hello").status_code == 202

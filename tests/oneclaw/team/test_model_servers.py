@@ -61,7 +61,7 @@ def test_an_owner_adds_a_server_and_all_that_is_kept_of_its_key_is_sealed(owner,
         {"model": "llama-4", "label": "Llama at home", "price": "0/0", "instead_of": ["claude-haiku-5-5"]},
         {"model": "other"},
     ]
-    servers.forget()
+    servers.of_rows.forget()
     assert home_of("llama-4").upstream.key == KEY
     page = owner.get(address).content.decode() + owner.get("/team/models/").content.decode()
     page += owner.get("/team/health/").content.decode() + owner.get("/team/audit/").content.decode()
@@ -169,14 +169,14 @@ def test_only_members_of_its_groups_use_a_server_from_its_first_second_on(owner,
     group = Group.objects.create(name="Research")
     GroupMember.objects.create(group=group, user=ada)
     # The rules were read before there was the server.
-    access.forget()
+    access.known_rules.forget()
     assert access.may_use(stranger.pk, "great")
     _row, address = added(owner, who="groups", groups=[group.pk])
-    servers.forget()
+    servers.of_rows.forget()
     assert (access.may_use(ada.pk, "llama-4"), access.may_use(stranger.pk, "llama-4")) == (True, False)
     assert "Research" in owner.get(address).content.decode()
     changed(owner, address)
-    access.forget()
+    access.known_rules.forget()
     assert access.may_use(stranger.pk, "llama-4")
     assert not ModelRule.objects.exists()
 
@@ -213,12 +213,12 @@ def test_a_trial_of_a_server_that_never_ends_ends(owner, scripted, monkeypatch):
 def test_after_a_change_of_the_secret_key_the_pages_say_what_to_do(owner, admin_person, settings):
     _row, address = added(owner)
     settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "another secret key of this server"
-    servers.forget()
+    servers.of_rows.forget()
     assert "cannot be read" not in owner.get(address).content.decode()
     settings.SECRET_KEY_FALLBACKS = []
     owner = Client()
     owner.post("/accounts/login/", {"login": admin_person.email, "password": PASSWORD})
-    servers.forget()
+    servers.of_rows.forget()
     for page in ("/team/models/", address, "/team/health/"):
         assert "Enter it again" in owner.get(page).content.decode(), page
     said = owner.post(f"{address}try", follow=True).content.decode()

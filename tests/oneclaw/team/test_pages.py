@@ -89,9 +89,7 @@ def test_a_person_is_signed_out_everywhere_by_those_who_may(ada):
     assert not ada.is_active
 
 
-def test_models_without_a_price_are_named_beside_budgets_in_dollars(
-    admin_person, client, settings
-):
+def test_models_without_a_price_are_named_beside_budgets_in_dollars(admin_person, client, settings):
     client.force_login(admin_person)
     settings.MODEL, settings.FAST_MODEL, settings.MODELS = "large-1", "small-1", {"large-1": "Large"}
     settings.PRICES = {"small": (1.0, 2.0, 0.1, 1.25)}

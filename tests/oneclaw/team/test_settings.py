@@ -1,5 +1,7 @@
 """Settings that owners change without a restart: sign-up, curation, an announcement, maintenance."""
 
+import time
+
 import pytest
 from django.test import Client
 
@@ -45,7 +47,7 @@ def test_a_change_counts_at_once_and_is_recorded(owner, admin_person, client):
 
 def test_the_environment_wins_and_is_shown_so(owner, monkeypatch, settings):
     RuntimeSetting.objects.create(name="curation", value="recorded")
-    runtime_settings.forget()
+    runtime_settings.stored.forget()
     monkeypatch.setenv("ONECLAW_CURATION", "closed")
     settings.CURATION = "closed"
     assert runtime_settings.value("curation") == "closed"
@@ -55,13 +57,13 @@ def test_the_environment_wins_and_is_shown_so(owner, monkeypatch, settings):
 
 
 def test_other_processes_have_a_change_within_seconds(db, monkeypatch):
-    runtime_settings.forget()
+    runtime_settings.stored.forget()
     assert runtime_settings.value("announcement") == ""
     # As another process changes it.
     RuntimeSetting.objects.create(name="announcement", value="Tea at four")
     assert runtime_settings.value("announcement") == ""
-    now = runtime_settings.time.monotonic() + runtime_settings.KNOWN_SECONDS
-    monkeypatch.setattr(runtime_settings.time, "monotonic", lambda: now)
+    now = time.monotonic() + runtime_settings.KNOWN_SECONDS
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     assert runtime_settings.value("announcement") == "Tea at four"
 
 
@@ -117,7 +119,7 @@ def test_during_maintenance_only_owners_send_messages(adas, admin_person, script
 
     settings.TITLES = False
     RuntimeSetting.objects.create(name="maintenance", value="New disks until three.")
-    runtime_settings.forget()
+    runtime_settings.stored.forget()
     refused = adas.post("/messages", text="Hello")
     assert (refused.status_code, refused.json()["code"]) == (429, "maintenance")
     assert refused.json()["text"] == "Maintenance: New disks until three."

@@ -27,7 +27,7 @@ def far(scripted, settings):
         row = ModelServer(name="far", url=model.url, offers=[{"model": FAR, "label": "Far"}])
         row.set_key("its key")
         row.save()
-        servers.forget()
+        servers.of_rows.forget()
         yield model
 
 
@@ -38,7 +38,7 @@ def change():
 
     def run(call):
         acts.pop()()
-        servers.forget()
+        servers.of_rows.forget()
         return ToolResult("Done.", "Done.")
 
     extension = extensions.register(
@@ -73,7 +73,7 @@ async def test_a_server_of_a_row_answers_in_place_of_an_overloaded_one_at_its_ow
     assert "(far)" in page.content.decode()
     # Another price does not change what was spent.
     await in_database(ModelServer.objects.update, offers=[{"model": "standby", "price": "5/50"}])
-    servers.forget()
+    servers.of_rows.forget()
     assert [int(spend.price[1]) for spend in await in_database(list, Spend.objects.all())] == [20]
 
 

@@ -1,5 +1,7 @@
 """Model servers of rows: read as those of the file are, followed within seconds, and never in the way of a request."""
 
+import time
+
 import pytest
 from asgiref.sync import async_to_sync
 from django.db import OperationalError, connection
@@ -31,7 +33,7 @@ def server(name="second", url="https://models.example.org", *, key=KEY, **about)
 
 def read_again():
     """Read the rows in the transaction of the test."""
-    servers.forget()
+    servers.of_rows.forget()
     servers.upstreams()
 
 
@@ -62,20 +64,23 @@ def test_a_name_of_the_file_wins(settings):
 def test_a_change_is_followed_within_seconds_and_costs_one_statement(monkeypatch):
     assert home_of("llama").upstream is None
     ModelServer.objects.create(name="second", url="https://models.example.org", offers=[{"model": "llama"}])
-    monkeypatch.setattr(servers, "_known", servers.ServersRead(servers.time.monotonic() + servers.KNOWN_SECONDS))
+    servers.of_rows.forget()
+    with monkeypatch.context() as before:
+        before.setattr(ModelServer.objects, "filter", lambda **_: [])
+        servers.upstreams()
     assert home_of("llama").upstream is None
-    later = servers.time.monotonic() + servers.KNOWN_SECONDS
-    monkeypatch.setattr(servers.time, "monotonic", lambda: later)
+    later = time.monotonic() + servers.KNOWN_SECONDS
+    monkeypatch.setattr(time, "monotonic", lambda: later)
     with CaptureQueriesContext(connection) as made:
         assert [home_of("llama").name for _ in range(5)] == ["second"] * 5
     assert len(made) == 1
 
 
 async def test_on_an_event_loop_no_statement_is_made_before_a_request(scripted, monkeypatch):
-    monkeypatch.setattr(servers, "_known", servers.ServersRead(0.0))
+    servers.of_rows.forget()
     assert servers.upstreams() == ()
     await servers.follow()
-    assert servers._known.until > 0
+    assert not servers.of_rows.is_due
 
 
 def test_what_cannot_be_read_is_left_out_and_what_was_known_stays(monkeypatch, caplog):
