@@ -22,7 +22,6 @@ from unittest import mock
 
 import pytest
 
-from chat.migrations import _sentences
 from chat.models import Message
 from chat.rendering import plain_items
 from memory.index import vectors
@@ -36,8 +35,6 @@ from oneclaw import words
 from oneclaw.demo import model as demo_model
 from oneclaw.llm import quoting
 from oneclaw.people import devices
-
-context_items = importlib.import_module("memory.migrations.0018_context_items")
 
 ROOT = Path(__file__).resolve().parent.parent
 MEGABYTE_SECONDS, MATCH_SECONDS = 0.05, 1e-6
@@ -72,14 +69,12 @@ BOUNDED_CHARS = {
 # Patterns for HTML that the sanitiser or a template has written, or for prompts of the product: what is opened there is
 # closed, so texts that open again and again do not occur. Each is tried with such a whole, many times.
 WELL_FORMED = {
-    "chat.migrations._sentences.FAILED_CARD": '<section class="card card--failed" data-tool="t1">a</section>',
     "chat.rendering.citations.CITE": '<span class="cite" data-cite="m1-1">1</span>',
     "chat.rendering.completed_parts.BEFORE_LIST": "<ul>\n<li>a</li></ul>",
     "chat.rendering.completed_parts.BEFORE_PARTS": "<table><tbody>\n</tbody></table>",
     "chat.rendering.messages.CARD": '<tool-card class="card a" data-tool="t1">a</tool-card>',
     "chat.rendering.messages.CODE": '<pre class="code">a</pre>',
     "chat.rendering.outgoing_links.LINK": '<a href="https://example.org" rel="a">a</a>',
-    "memory.migrations.0018_context_items.QUOTED": '<memory file="a">\na\n</memory>',
 }
 # Patterns of many words, whose time is in proportion to the text, and longer: their own seconds a megabyte.
 MANY_WORDS_MAX_CHARS = 64_000
@@ -98,17 +93,12 @@ BUILT: dict[str, Callable[[], object]] = {
     "oneclaw.demo.model._inside": lambda: demo_model._inside("", "summary"),
     "oneclaw.llm.quoting.quoted": lambda: quoting.quoted("file", ""),
     "oneclaw.people.devices.name_of": lambda: devices.name_of("?"),
-    "chat.migrations._sentences.parse": lambda: [
-        _sentences.parse([("", template)], "?") for template in ("%(name)s has %(count)d files: %(names)s", "The end")
-    ],
     "chat.rendering.plain_items.__init__": lambda: [
         plain_items.ItemAppender("", closing, "", re.compile("a"), plain_items.ITEM_LINE.match(item))
         for closing in plain_items.CLOSED_LISTS
         for item in ("- a", "    12. a")
     ],
     "memory.index.vectors._pattern": lambda: vectors._pattern.__wrapped__(frozenset({"Ada", "Mary Ann"})),
-    "memory.migrations.0018_context_items.quoted": lambda: context_items.quoted("", "recalled"),
-    "memory.migrations.0018_context_items.unquoted": lambda: context_items.unquoted("", "recalled"),
     "memory.notes.summary.notes_of": lambda: summary.notes_of("?"),
     "memory.overview.topics._pattern": lambda: topics._pattern.__wrapped__(),
     "memory.policy.personal_data._number": lambda: personal_data._number(r"\d{4}(?:[ -]?\d{4}){2,3}"),

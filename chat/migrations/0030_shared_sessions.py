@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chat', '0029_session_routes'),
+        ('chat', '0001_squashed_0029_session_routes'),
         ('oneclaw', '0009_groups'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

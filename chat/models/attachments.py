@@ -82,7 +82,7 @@ class Attachment(models.Model):
 
 class MessageFile(models.Model):
     """A reference from a message to a file, derived from the message's content. After an edit or a fork several
-    messages reference one file. Written by a database trigger (migration 0012_message_files), so that an index finds
+    messages reference one file. Written by a database trigger (migration 0001), so that an index finds
     the messages of a file."""
 
     message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="file_names", db_index=False)

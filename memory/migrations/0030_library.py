@@ -14,7 +14,7 @@ IN_SPACE = """
 ALTER TABLE {table} ADD CONSTRAINT {name} FOREIGN KEY (space_id, file_id)
     REFERENCES memory_libraryfile (space_id, id) ON DELETE CASCADE;
 """
-# As for the index of memory (migration 0003_index): what a search reads stays inside its row, and the exact scan of one
+# As for the index of memory (migration 0001): what a search reads stays inside its row, and the exact scan of one
 # space reads one index alone.
 INLINE = """
 ALTER TABLE memory_fileindex SET (toast_tuple_target = 8160);
@@ -29,8 +29,8 @@ CREATE INDEX file_vector_scan ON memory_filevector (space_id, model_id) INCLUDE 
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memory', '0029_session_suggestions'),
-        ('oneclaw', '0008_model_facts'),
+        ('memory', '0001_squashed_0029_session_suggestions'),
+        ('oneclaw', '0001_squashed_0008_model_facts'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

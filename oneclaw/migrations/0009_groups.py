@@ -25,7 +25,7 @@ ROLES = """
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('oneclaw', '0008_model_facts'),
+        ('oneclaw', '0001_squashed_0008_model_facts'),
     ]
 
     operations = [

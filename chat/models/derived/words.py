@@ -8,7 +8,7 @@ from chat.models.conversations import Message
 
 
 class MessageWords(models.Model):
-    """The words of a finished message, for search. Written by a database trigger (migration 0005_words)."""
+    """The words of a finished message, for search. Written by a database trigger (migration 0001)."""
 
     message = models.OneToOneField(Message, on_delete=models.CASCADE, primary_key=True, related_name="words")
     # The words in lower case, each as OWNER:WORD, so that a search reads only the words of one person.

@@ -80,7 +80,7 @@ def test_a_role_that_may_not_create_the_extension_is_told_who_may(empty: House):
         admin.execute("GRANT CREATE ON SCHEMA public TO plain")
 
     def migrate() -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "manage.py", "migrate", "memory", "0003", "-v0"]
+        command = [sys.executable, "manage.py", "migrate", "memory", "0001", "-v0"]
         environment = empty.environment | {"DATABASE_URL": own}
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=200)
 
