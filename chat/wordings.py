@@ -146,6 +146,9 @@ WORDINGS: Mapping[str, Wording] = {
     "import_file.not_json": _("This is neither a zip file nor JSON. Choose the export file as you received it."),
     "import_file.cut": _("The file is incomplete or not valid JSON. Download the export again."),
     "import_file.bad_zip": _("The zip file is damaged. Download the export again."),
+    "import_file.zip_in_zip": _(
+        "There are no conversations in the zip file itself, but other zip files: unpack it and choose one of those."
+    ),
     "import_file.packed": _(
         "The compression of the zip file is not supported. Unpack it first and choose its conversations.json."
     ),

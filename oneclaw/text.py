@@ -113,11 +113,19 @@ def replace_unstorable(text: str) -> str:
 
 
 def replace_unstorable_in_json(value: object) -> object:
-    """Return the JSON value with characters that cannot be stored replaced by U+FFFD in every string and key."""
-    if isinstance(value, str):
-        return replace_unstorable(value)
-    if isinstance(value, list):
-        return [replace_unstorable_in_json(item) for item in value]
-    if isinstance(value, dict):
-        return {replace_unstorable(str(key)): replace_unstorable_in_json(item) for key, item in value.items()}
-    return value
+    """Return the JSON value with characters that cannot be stored replaced by U+FFFD in every string and key.
+
+    It does not recurse: a file may be nested deeper than Python can.
+    """
+    result = [value]
+    waiting: list[Any] = [result]
+    while waiting:
+        copied = waiting.pop()
+        for place, item in list(copied.items() if isinstance(copied, dict) else enumerate(copied)):
+            if isinstance(item, str):
+                copied[place] = replace_unstorable(item)
+            elif isinstance(item, list | dict):
+                is_list = isinstance(item, list)
+                copied[place] = [*item] if is_list else {replace_unstorable(str(key)): item[key] for key in item}
+                waiting.append(copied[place])
+    return result[0]

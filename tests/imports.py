@@ -259,3 +259,11 @@ def as_zip(files, method=zipfile.ZIP_DEFLATED):
         for name, data in files.items():
             archive.writestr(name, data)
     return buffer.getvalue()
+
+
+def counts(job):
+    return job.status, job.total, job.brought, job.known, job.skipped
+
+
+def lines(session, **which):
+    return [(message.role, message.text) for message in session.messages.filter(**which).order_by("seq")]

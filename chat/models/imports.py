@@ -33,8 +33,12 @@ class ImportJob(Job):
     messages = models.PositiveIntegerField(default=0)
     known = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)
-    # Images and files of imported conversations that were not imported.
+    # Of the conversations imported before, those to which the file has added messages, and these messages.
+    grown = models.PositiveIntegerField(default=0, db_default=0)
+    added = models.PositiveIntegerField(default=0, db_default=0)
+    # Images, files and other parts that were not imported or are shortened; thoughts, and what the other program hides.
     left_out = models.PositiveIntegerField(default=0)
+    hidden = models.PositiveIntegerField(default=0, db_default=0)
     # The skipped conversations: {"number", "title", "why"}; `why` is the code of a wording import_conversation.…
     # (chat/wordings.py).
     problems = models.JSONField(default=list)

@@ -152,6 +152,7 @@ def _take_in_one(job: ImportJob, raw: bytes, refused: str, following: int) -> No
         changes["brought"] = F("brought") + 1
         changes["messages"] = F("messages") + len(conversation.messages)
         changes["left_out"] = F("left_out") + conversation.left_out
+        changes["hidden"] = F("hidden") + conversation.hidden
     except AlreadyImportedError:
         changes["known"] = F("known") + 1
     except NotImportableError as refusal:

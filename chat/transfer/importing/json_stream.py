@@ -14,6 +14,10 @@ BLANK = b" \t\r\n\xef\xbb\xbf"
 OUTSIDE = re.compile(rb'["\[\]{}]')
 INSIDE = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 
+# The keys of lists of conversations in an object that is the whole file, which may be larger than one may be.
+WRAPPER = re.compile(rb'"(?:conversations|chats|data|items)"\s*:\s*$')
+WRAPPER_MAX_BYTES = 64
+
 # The JSON of one conversation and "", or b"" and the code of the reason (of_conversation in reasons.py).
 Element = tuple[bytes, str]
 
@@ -23,7 +27,7 @@ class ByteReader(Protocol):
 
 
 def elements(stream: ByteReader) -> Iterator[Element]:
-    """Yield the objects of the array in the stream, or the one object in it, undecoded.
+    """Yield the objects of the array in the stream, or the objects in it one after another, undecoded.
 
     Raises FileRefused when it holds neither, or ends too early. What is between the objects is passed over.
     """
@@ -52,6 +56,8 @@ class Splitter:
         self._kept = bytearray()
         self._within = False
         self._refused = ""
+        # The end of the piece before, in which a key may have begun.
+        self._before = b""
 
     @property
     def is_open(self) -> bool:
@@ -78,7 +84,10 @@ class Splitter:
             if sign == b'"':
                 self._in_string = True
             elif sign in b"[{":
-                if self._depth == self._level:
+                if sign == b"[" and self._depth == 1 and self._wraps(piece, found.start()):
+                    self._level, self._within = 2, False
+                    self._kept.clear()
+                elif self._depth == self._level:
                     begin, self._within, self._refused = found.start(), True, ""
                 self._depth += 1
                 if self._depth > self._level + NESTING_MAX_LEVELS:
@@ -92,8 +101,22 @@ class Splitter:
                     self._within = False
                     yield (b"", self._refused) if self._refused else (bytes(self._kept), "")
                     self._kept.clear()
+                if self._level == 2 and self._depth == 1:
+                    # What else is in the object around conversations is none.
+                    self._level = -1
+                elif self._level == -1 and self._depth == 0:
+                    self._level = 0
         if self._within:
             self._keep(piece[begin:])
+        self._before = (self._before + piece[-WRAPPER_MAX_BYTES:])[-WRAPPER_MAX_BYTES:]
+
+    def _wraps(self, piece: bytes, at: int) -> bool:
+        """Return whether the array that begins at `at` of `piece`, in an object that is no part of a list, has a key of
+        those that hold conversations."""
+        if self._level not in (0, -1):
+            return False
+        before = piece[max(0, at - WRAPPER_MAX_BYTES) : at]
+        return WRAPPER.search((self._before + before)[-WRAPPER_MAX_BYTES:]) is not None
 
     def _keep(self, part: bytes) -> None:
         if not self._refused:

@@ -1,31 +1,38 @@
 """LibreChat's export of one conversation: messages that name the one before them, or have their answers inside.
 
-The format is documented nowhere; this follows the files that people have got, and passes over what it does not know.
+The format is documented nowhere; this follows the files that people have got. What it does not know is shown as it is,
+or counted.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from chat.transfer.importing.conversation import (
+    ARCHIVED_KEYS,
     ID_MAX_CHARS,
+    PINNED_KEYS,
     Conversation,
+    Left,
     Said,
     attached,
     branch,
-    fenced,
-    in_order,
+    is_set,
     joined,
     listing,
     mapping,
     moment,
     newest,
     plain,
-    shortened,
     spoken,
+    threaded,
     words,
 )
 
 RATINGS = {"thumbsUp": True, "thumbsDown": False}
+MESSAGE_KEYS = ("children", "content", "files", "attachments", "feedback", "sender", "messageId", "parentMessageId")
+# Thoughts that older versions wrote before an answer, up to the end when it was cut.
+THOUGHTS = re.compile(r"\s*:::thinking\n.*?(?:\n:::(?:\n|\Z)|\Z)", re.DOTALL)
 
 
 def conversation(value: Mapping[str, Any]) -> Conversation:
@@ -35,28 +42,26 @@ def conversation(value: Mapping[str, Any]) -> Conversation:
     waiting: list[tuple[Mapping[str, Any], str | None]] = [(each, None) for each in listed(value)[::-1]]
     while waiting:
         each, above = waiting.pop()
-        key = words(each.get("messageId")) or f"#{len(by_id)}"
+        key = words(each.get("messageId"))
+        key = key if key and key not in by_id else f"#{len(by_id)}"
         by_id[key] = each
         parents[key] = words(each.get("parentMessageId")) or above
         waiting += [(mapping(child), key) for child in listing(each.get("children"))[::-1]]
-    messages: list[Said] = []
-    indexes: dict[str, int | None] = {}
-    left_out = 0
-    for key in in_order(parents):
-        parent = indexes.get(parents[key] or "")
-        said = message(by_id[key])
-        if said is None:
-            indexes[key] = parent
-            continue
-        said.parent, indexes[key] = parent, len(messages)
-        messages.append(said)
-        left_out += len(files_of(by_id[key]))
+    left = Left()
+    left.others(value, ("title", "messages", "messagesTree"))
+    model = words(mapping(value.get("options")).get("model") or value.get("model"), 100)
+    messages, _ = threaded(parents, lambda key: message(by_id[key], left, model))
     return Conversation(
         origin=f"librechat:{words(value.get('conversationId'), ID_MAX_CHARS)}",
         title=words(value.get("title")),
         messages=messages,
         shown=branch(messages, newest(messages)),
-        left_out=left_out,
+        created_at=moment(value.get("createdAt")),
+        active_at=moment(value.get("updatedAt")),
+        archived=is_set(value, ARCHIVED_KEYS),
+        pinned=is_set(value, PINNED_KEYS),
+        left_out=left.parts,
+        hidden=left.hidden,
     )
 
 
@@ -65,44 +70,59 @@ def listed(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [mapping(each) for each in listing(value.get("messagesTree")) or listing(value.get("messages"))]
 
 
-def message(value: Mapping[str, Any]) -> Said | None:
-    """Return a message without its parent; None for an empty one, and for one that only says that the model failed."""
+def message(value: Mapping[str, Any], left: Left, model: str) -> Said | None:
+    """Return a message without its parent; None for an empty one, and for one that only says that the model failed,
+    which is counted."""
     if value.get("error") is True:
+        left.others(value, ("children",))
         return None
-    text = joined([part(mapping(each)) for each in listing(value.get("content"))]) or plain(value.get("text"))
-    text = joined([*map(attached, files_of(value)), text])
+    by_person = value.get("isCreatedByUser")
+    is_person = by_person if isinstance(by_person, bool) else words(value.get("sender")).lower() in ("user", "you")
+    content = value.get("content")
+    parts = [part(each, left) for each in listing(content)]
+    written = joined(parts) or plain(content) or plain(value.get("text"))
+    thoughts = None if is_person else THOUGHTS.match(written)
+    left.hidden += thoughts is not None
+    text = written[thoughts.end() :] if thoughts else written
+    text = left.said([*files_of(value, left), text])
+    left.others(value, MESSAGE_KEYS if parts else (*MESSAGE_KEYS, "text"), text)
     if not text.strip():
         return None
-    is_person = value.get("isCreatedByUser") is True
     feedback = mapping(value.get("feedback"))
     is_good = RATINGS.get(words(feedback.get("rating")))
     return Said(
         role="user" if is_person else "assistant",
         parent=None,
-        content=spoken(plain(text)),
+        content=spoken(text),
         created_at=moment(value.get("createdAt")),
         finished_at=moment(value.get("updatedAt")),
         status="interrupted" if value.get("unfinished") is True else "complete",
-        model="" if is_person else words(value.get("model"), 100),
+        model="" if is_person else words(value.get("model"), 100) or model,
         rating=None if is_good is None else (is_good, words(feedback.get("text"))),
     )
 
 
-def part(item: Mapping[str, Any]) -> str:
-    """Return a part of a message as Markdown; "" for thoughts."""
-    kind = item.get("type")
+def part(item: object, left: Left) -> str:
+    """Return a part of a message as Markdown; "" for thoughts, which are counted."""
+    about = mapping(item)
+    kind = about.get("type")
+    if kind == "think":
+        left.others({"thoughts": item}, ())
+        return ""
     if kind == "text":
-        text = item.get("text")
+        text = about.get("text")
         return plain(text if isinstance(text, str) else mapping(text).get("value"))
     if kind == "tool_call":
-        call = mapping(item.get("tool_call"))
-        name = words(call.get("name"), 60)
-        arguments, output = plain(call.get("args")), plain(call.get("output"))
-        return joined([f"*{name}*" if name else "", fenced(shortened(arguments), "json"), fenced(shortened(output))])
-    return ""
+        call = mapping(about.get("tool_call"))
+        left.others(call, ("args", "output", "name"))
+        return left.call(words(call.get("name"), 60), call.get("args"), plain(call.get("output")))
+    return left.unknown(item)
 
 
-def files_of(value: Mapping[str, Any]) -> list[object]:
-    """Return the names of the files of a message."""
-    files = [*listing(value.get("files")), *listing(value.get("attachments"))]
-    return [mapping(file).get("filename") for file in files if mapping(file).get("filename")]
+def files_of(value: Mapping[str, Any], left: Left) -> list[str]:
+    """Return the Markdown in place of the files of a message, and count what is left out."""
+    files = [mapping(file) for file in [*listing(value.get("files")), *listing(value.get("attachments"))]]
+    named = [file for file in files if words(file.get("filename"))]
+    left.parts += len(named)
+    left.others({"others": [file for file in files if file not in named]}, ())
+    return [attached(file["filename"]) for file in named]

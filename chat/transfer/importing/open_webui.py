@@ -1,140 +1,171 @@
-"""Open WebUI's export: a tree of messages by id (`chat.history`) and the end of the branch that is shown (`currentId`).
+"""Open WebUI's export: a tree of messages by id (`chat.history`) and the end of the branch that is shown (`currentId`),
+or a list of messages, as many other programs write it.
 
-The format is documented nowhere; this follows the files that people have got, and passes over what it does not know.
+The format is documented nowhere; this follows the files that people have got. What it does not know is shown as it is,
+or counted.
 """
 
 import html
-import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from chat.transfer.importing.conversation import (
+    ARCHIVED_KEYS,
     ID_MAX_CHARS,
+    PINNED_KEYS,
     Conversation,
+    Left,
     Said,
     attached,
     branch,
-    fenced,
-    in_order,
+    is_set,
     joined,
     listing,
     mapping,
     moment,
     newest,
+    parsed,
     plain,
-    shortened,
     spoken,
+    threaded,
     words,
 )
+from chat.transfer.importing.folded import FoldedPart, parts_of
 
-# Thoughts, calls of tools, and code that was run are folded parts in the text of an answer.
-START_TAG, END_TAG = re.compile(r"<details\b([^<>]*)>"), "</details>"
-ATTRIBUTE = re.compile(r'\b(\w+)="([^"]*)"')
+MESSAGE_KEYS = (
+    "role",
+    "content",
+    "output",
+    "files",
+    "annotation",
+    "id",
+    "parentId",
+    "childrenIds",
+    "model",
+    "modelName",
+)
+# What many programs call the sides.
+ROLES = {"user": "user", "human": "user", "assistant": "assistant", "model": "assistant", "ai": "assistant"}
 
 
 def conversation(value: Mapping[str, Any]) -> Conversation:
     """Return the conversation of `value`, one element of the export."""
-    chat = mapping(value["chat"])
+    chat = mapping(value.get("chat")) or value
     history = mapping(chat.get("history"))
     by_id = {key: each for key, each in mapping(history.get("messages")).items() if isinstance(each, dict)}
     parents: dict[str, str | None] = {key: words(each.get("parentId")) or None for key, each in by_id.items()}
-    messages: list[Said] = []
-    indexes: dict[str, int | None] = {}
-    left_out = 0
-    for key in in_order(parents):
-        parent = indexes.get(parents[key] or "")
-        said = message(by_id[key])
-        if said is None:
-            indexes[key] = parent
-            continue
-        said.parent, indexes[key] = parent, len(messages)
-        messages.append(said)
-        left_out += len(listing(by_id[key].get("files")))
+    before = None
+    # The list has the shown branch once more, or is all there is.
+    for each in (each for each in listing(chat.get("messages")) if isinstance(each, dict)):
+        key = words(each.get("id")) or f"#{len(by_id)}"
+        if key not in by_id:
+            by_id[key], parents[key] = each, words(each.get("parentId")) or before
+        before = key
+    left = Left()
+    left.others(value, ("chat", "title", "messages", "history"))
+    left.others(chat if chat is not value else {}, ("title", "messages", "history"))
+    models = listing(chat.get("models"))
+    model = words(models[0], 100) if len(models) == 1 else ""
+    messages, indexes = threaded(parents, lambda key: message(by_id[key], left, model))
     last = indexes.get(words(history.get("currentId")))
+    identity = words(value.get("id"), ID_MAX_CHARS) or words(chat.get("id"), ID_MAX_CHARS)
     return Conversation(
-        origin=f"open-webui:{words(value.get('id'), ID_MAX_CHARS)}",
+        origin=f"open-webui:{identity}",
         title=words(value.get("title")) or words(chat.get("title")),
         messages=messages,
         shown=branch(messages, newest(messages) if last is None else last),
         created_at=moment(value.get("created_at")),
         active_at=moment(value.get("updated_at")),
-        archived=value.get("archived") is True,
-        pinned=value.get("pinned") is True,
-        left_out=left_out,
+        archived=is_set(value, ARCHIVED_KEYS),
+        pinned=is_set(value, PINNED_KEYS),
+        left_out=left.parts,
+        hidden=left.hidden,
     )
 
 
-def message(value: Mapping[str, Any]) -> Said | None:
-    """Return a message without its parent; None for one that is empty or of the system."""
-    role = value.get("role")
-    if role not in ("user", "assistant"):
+def message(value: Mapping[str, Any], left: Left, model: str) -> Said | None:
+    """Return a message without its parent; None for one that is empty, and for one of the system, which is counted."""
+    role = ROLES.get(words(value.get("role")).lower(), "")
+    if value.get("role") == "tool":
+        text = left.result(content_of(value.get("content"), left))
+    elif not role:
+        left.others(value, ())
         return None
-    text = plain(value.get("content"))
-    if role == "assistant":
-        steps = [step(mapping(each)) for each in listing(value.get("output"))]
-        text = joined(steps) or unfolded(text)
-    text = joined([*(attached(mapping(file).get("name")) for file in listing(value.get("files"))), text])
+    elif role == "user":
+        text = content_of(value.get("content"), left)
+    else:
+        text = answer_of(value, left)
+    files = listing(value.get("files"))
+    left.parts += len(files)
+    text = left.said([*(attached(mapping(file).get("name")) for file in files), text])
+    left.others(value, MESSAGE_KEYS, text)
     if not text.strip():
         return None
+    models = listing(value.get("models"))
+    named = words(value.get("model"), 100) or (words(models[0], 100) if len(models) == 1 else model)
     return Said(
-        role=role,
+        role=role or "assistant",
         parent=None,
-        content=spoken(plain(text)),
-        created_at=moment(value.get("timestamp")),
+        content=spoken(text),
+        created_at=moment(value.get("timestamp") or value.get("created_at")),
         status="interrupted" if value.get("done") is False else "complete",
-        model=words(value.get("model"), 100) if role == "assistant" else "",
+        model="" if role == "user" else named,
         rating=rating_of(mapping(value.get("annotation"))),
     )
 
 
-def step(item: Mapping[str, Any]) -> str:
-    """Return a part of a newer answer as Markdown; "" for thoughts."""
-    kind = item.get("type")
+def content_of(content: object, left: Left) -> str:
+    """Return what a message holds: a text, or parts of several kinds."""
+    return plain(content) if isinstance(content, str) else joined([part_of(each, left) for each in listing(content)])
+
+
+def part_of(part: object, left: Left) -> str:
+    text = mapping(part).get("text")
+    return plain(part) or plain(text if isinstance(text, str) else mapping(part).get("content")) or left.unknown(part)
+
+
+def answer_of(value: Mapping[str, Any], left: Left) -> str:
+    """Return the text of an answer: its parts in newer versions, or its text, in which folded parts are calls of tools
+    and thoughts."""
+    text = joined([shown_of(part, left).strip("\n") for part in parts_of(content_of(value.get("content"), left))])
+    steps = joined([step(each, left) for each in listing(value.get("output"))])
+    left.hidden += bool(steps) and bool(text.strip()) and "".join(text.split()) not in "".join(steps.split())
+    failed = mapping(value.get("error")).get("content")
+    return steps or text or plain(failed)
+
+
+def step(item: object, left: Left) -> str:
+    """Return a part of a newer answer as Markdown; "" for thoughts, which are counted."""
+    about = mapping(item)
+    kind = about.get("type")
     if kind == "message":
-        return joined([plain(mapping(each).get("text")) for each in listing(item.get("content"))])
+        return content_of(about.get("content"), left)
     if kind == "function_call":
-        return call(words(item.get("name"), 60), plain(item.get("arguments")), "")
+        return left.call(words(about.get("name"), 60), about.get("arguments"))
     if kind == "function_call_output":
-        return fenced(shortened("\n".join(plain(mapping(each).get("text")) for each in listing(item.get("output")))))
-    return ""
-
-
-def unfolded(text: str) -> str:
-    """Return the text of an older answer without thoughts, and with its other folded parts as plain Markdown."""
-    parts, end = [], 0
-    while start_tag := START_TAG.search(text, end):
-        end_tag = text.find(END_TAG, start_tag.end())
-        if end_tag < 0:
-            break
-        attributes = {name: html.unescape(value) for name, value in ATTRIBUTE.findall(start_tag[1])}
-        parts += [text[end : start_tag.start()], folded(attributes, text[start_tag.end() : end_tag])]
-        end = end_tag + len(END_TAG)
-    return joined([each.strip("\n") for each in (*parts, text[end:])])
-
-
-def folded(attributes: Mapping[str, str], inside: str) -> str:
-    """Return a folded part as Markdown; "" for thoughts."""
-    if attributes.get("type") == "reasoning":
+        return left.result(content_of(about.get("output"), left))
+    if kind == "reasoning":
+        left.hidden += 1
         return ""
-    if attributes.get("type") == "tool_calls":
-        arguments, result = (unquoted(attributes.get(name)) for name in ("arguments", "result"))
-        return call(attributes.get("name", ""), arguments, result)
-    return inside.partition("</summary>")[2] or inside
+    return left.unknown(item)
 
 
-def call(name: str, arguments: str, result: str) -> str:
-    """Return a tool call as Markdown, like those of other programs."""
-    return joined([f"*{name}*" if name else "", fenced(shortened(arguments), "json"), fenced(shortened(result))])
-
-
-def unquoted(text: str | None) -> str:
-    """Return the text that was packed into a string of JSON once more; anything else as it is."""
-    try:
-        value = json.loads(text or '""')
-    except ValueError:
-        return text or ""
-    return value if isinstance(value, str) else text or ""
+def shown_of(part: str | FoldedPart, left: Left) -> str:
+    """Return a part of the text of an older answer as Markdown; "" for thoughts, which are counted."""
+    if isinstance(part, str):
+        return part
+    attributes = {name: html.unescape(value) for name, value in part.attributes.items()}
+    inside = part.inside.partition("</summary>")[2].strip("\n")
+    if part.kind == "reasoning":
+        left.hidden += 1
+        return ""
+    if part.kind == "tool_calls":
+        arguments, result = parsed(attributes.get("arguments", "")), parsed(attributes.get("result", ""))
+        shown = result if isinstance(result, str) and result else attributes.get("result") or html.unescape(inside)
+        return left.call(attributes.get("name", ""), arguments, shown)
+    output = parsed(attributes.get("output", ""))
+    shown = output if isinstance(output, str) else attributes.get("output", "")
+    return joined([inside, left.result(plain(shown))])
 
 
 def rating_of(annotation: Mapping[str, Any]) -> tuple[bool, str] | None:

@@ -5,11 +5,11 @@ from django.conf import settings
 from oneclaw.reasons import Reason
 from oneclaw.text import formatted_number
 
-# Bytes of JSON of one conversation, how deep its parts may lie in each other, and its messages. LibreChat puts answers
-# into what they answer, two levels each; json.loads and what follows it recurse, up to Python's limit of 1,000.
+# Bytes of JSON of one conversation, its messages, and how deep its parts may lie in each other: LibreChat puts answers
+# into what they answer, two levels each. What reads them does not recurse.
 CONVERSATION_MAX_BYTES = 50 * 1024 * 1024
-NESTING_MAX_LEVELS = 300
 MAX_MESSAGES = 10_000
+NESTING_MAX_LEVELS = 4 * MAX_MESSAGES
 # Conversations of one file.
 MAX_CONVERSATIONS = 100_000
 # Characters of a message; a longer one is cut.

@@ -10,12 +10,15 @@ from typing import IO
 
 from django.conf import settings
 
+from chat.transfer.importing.formats import unwrapped
 from chat.transfer.importing.json_stream import BLANK, ByteReader, Element, elements
 from chat.transfer.importing.reasons import MAX_CONVERSATIONS, ImportFileRefusedError
 
 ZIP = b"PK\x03\x04"
 # The file of ChatGPT's and Claude's exports, which large ones have in several parts.
-CONVERSATIONS = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
+CONVERSATIONS = re.compile(r"(?:.*/)?conversations\b[^/]*\.json", re.IGNORECASE)
+# What macOS puts beside each file.
+FORK = re.compile(r"(?:.*/)?(?:__MACOSX/.*|\._[^/]*)")
 # The record at a zip file's end, behind it a comment of at most 64 KiB; in it, the size of the list of files.
 END, END_MAX_BYTES = b"PK\x05\x06", 22 + 65_535
 # Bytes of that list, enough for about 100,000 files.
@@ -50,7 +53,7 @@ def unpack(path: Path, target: Path, alive: Callable[[], None]) -> int:
     """
     count = 0
     with target.open("wb") as records:
-        for raw, refused in elements_of(path):
+        for raw, refused in (each for element in elements_of(path) for each in unwrapped(element)):
             alive()
             records.write(HEAD.pack(refused.encode(), len(raw)) + raw)
             count += 1
@@ -121,8 +124,12 @@ def _zipped(file: IO[bytes], bounded: Bounded) -> Iterator[Element]:
 
 
 def _chosen(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """Return the files of conversations: those with that name, or else every JSON file, as in our own export."""
-    named = [entry for entry in archive.infolist() if entry.filename.endswith(".json")]
+    """Return the files of conversations: those with that name, or else every JSON file, as in our own export. Raise
+    FileRefused when there are only other zip files."""
+    entries = [entry for entry in archive.infolist() if not FORK.fullmatch(entry.filename)]
+    named = [entry for entry in entries if entry.filename.lower().endswith((".json", ".jsonl"))]
+    if not named and any(entry.filename.lower().endswith(".zip") for entry in entries):
+        raise ImportFileRefusedError("zip_in_zip")
     called_so = [entry for entry in named if CONVERSATIONS.fullmatch(entry.filename)]
     return sorted(called_so or named, key=lambda entry: entry.filename)
 

@@ -27,35 +27,13 @@ from tests.imports import (
     PICTURES,
     as_json,
     as_zip,
+    counts,
     libre,
+    lines,
     node,
     numbered,
     tree,
 )
-
-
-@pytest.fixture
-def bring(ada):
-    """bring(value or bytes, user=Ada): the finished job of a file with this in it."""
-
-    def bring(value, user=ada):
-        data = value if isinstance(value, bytes) else as_json(value)
-        job = jobs.begin(user, SimpleUploadedFile("conversations.json", data))
-        while jobs.run(job.pk):
-            pass
-        job.refresh_from_db()
-        assert list(jobs.path_of(job.pk).parent.iterdir()) == []
-        return job
-
-    return bring
-
-
-def counts(job):
-    return job.status, job.total, job.brought, job.known, job.skipped
-
-
-def lines(session, **which):
-    return [(message.role, message.text) for message in session.messages.filter(**which).order_by("seq")]
 
 
 def test_chatgpts_tree_with_the_branch_that_is_shown(ada, bring):
@@ -243,7 +221,7 @@ def test_more_conversations_than_anybody_has(bring, monkeypatch):
 def test_what_is_left_aside_is_named_with_its_reason(bring, monkeypatch):
     monkeypatch.setattr(json_stream, "CONVERSATION_MAX_BYTES", 5_000)
     monkeypatch.setattr(formats, "MAX_MESSAGES", 3)
-    deep = '{"title": "Deep", "a": ' + "[" * 400 + "]" * 400 + "}"
+    deep = '{"title": "Deep", "a": ' + "[" * 50_000 + "]" * 50_000 + "}"
     texts = [
         json.dumps(CLAUDE),
         json.dumps({"title": "Odd", "something": 1}),
@@ -321,12 +299,13 @@ def test_text_passes_the_gate(bring):
     assert len(message.session.title) == 200
 
 
-def test_a_tree_that_is_none_is_no_trap(bring):
+def test_a_tree_that_is_none_is_no_trap_and_keeps_its_words(bring):
     ring = {
         name: dict(node, parent=to) for (name, node), to in zip(CHATGPT["mapping"].items(), "bcdefghijkl", strict=True)
     }
     ring = {"a": ring["asked"] | {"parent": "b"}, "b": ring["first"] | {"parent": "a"}}
-    assert bring([CHATGPT | {"mapping": ring}]).problems[0]["why"] == "empty"
+    assert bring([CHATGPT | {"mapping": ring}]).brought == 1
+    assert lines(ChatSession.objects.get()) == [("user", "How much tea?"), ("assistant", "A lot.")]
 
 
 def test_a_killed_worker_is_followed_by_one_that_goes_on(ada, bring, monkeypatch):
