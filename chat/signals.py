@@ -26,8 +26,9 @@ branch_shown = Signal()
 # The session was shared with the members of its space, or is private again: `session`. `user` is who began it. Sent by
 # chat/conversations/shared/share.py.
 session_shared = Signal()
-# A conversation was imported from a file: `session`. Sent by chat/transfer/importing/create.py inside the transaction
-# that stores it, so that it becomes visible together with what a receiver writes; a receiver that raises rolls it back.
+# A conversation, or messages of one, were imported from a file: `session`, and `after_seq`, the number of the message
+# before these. Sent by chat/transfer/importing inside the transaction that stores them, so that they become visible
+# together with what a receiver writes; a receiver that raises rolls it back.
 session_imported = Signal()
 # The owner of a conversation is another person now: `session`, and `user`, that person. Sent by
 # chat/transfer/leaving.py inside the transaction, and after the row has changed; a receiver that raises rolls it back.

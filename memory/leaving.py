@@ -94,7 +94,7 @@ def begin_anew(session: ChatSession) -> None:
     for model in (Flush, DocumentJob, TranscriptIndex):
         model.objects.filter(session=session).delete()
     if session.last_seq and session.kind != ChatSession.Kind.BEAT:
-        cover_imported(session)
+        cover_imported(session, 0)
 
 
 PART = PersonPart("memory", counts, hashes, hand_over, remove)

@@ -81,8 +81,8 @@ def when_deleted(session: ChatSession, **_: Any) -> None:
 
 
 @receiver(session_imported)
-def when_imported(session: ChatSession, **_: Any) -> None:
-    cover_imported(session)
+def when_imported(session: ChatSession, after_seq: int, **_: Any) -> None:
+    cover_imported(session, after_seq)
 
 
 @receiver(session_handed_over)

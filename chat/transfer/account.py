@@ -157,12 +157,12 @@ def take_conversation(user: User, incoming: ArchiveReader, path: str) -> str:
         raw = incoming.read(path, JSON_MAX_BYTES) or b""
         conversation = formats.conversation_of(raw, lambda id, name: file_block(user, incoming, id, name))
         with transaction.atomic():
+            if create.session_of(user, conversation.origin) is not None:
+                return "conversations_known"
             session = create.create_session(user, conversation)
             for file in Attachment.objects.unsent().filter(owner=user, names__message__session=session).distinct():
                 message = session.messages.filter(file_names__attachment=file.pk).order_by("seq").first()
                 Attachment.objects.filter(pk=file.pk).update(session=session, message=message)
-    except create.AlreadyImportedError:
-        return "conversations_known"
     except (reasons.NotImportableError, DataError, MemberTooLargeError):
         return "conversations_refused"
     return "conversations"

@@ -45,8 +45,8 @@ def copy_link(reader: User, link: SharedLink) -> ChatSession:
         "title": session.title,
     }
     session.save(update_fields=["copied_seq", "copied_from"])
-    ids = reserved(Message, len(conversation.messages))
-    rows = [message_row(session, conversation, index, ids, None) for index in range(len(ids))]
+    ids = dict(enumerate(reserved(Message, len(conversation.messages))))
+    rows = [message_row(session, conversation, index, ids, None, seq=index + 1) for index in ids]
     for row in rows:
         if row.role == Message.Role.USER:
             row.meta = {"by": BY_COPY}

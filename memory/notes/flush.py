@@ -150,18 +150,22 @@ def finish(
         Flush.objects.create(owner=flush.owner, session=claim.session, space=claim.space, reason=flush.reason)
 
 
-def cover_imported(session: ChatSession) -> None:
-    """Move the watermark of a new session past its imported messages, which are not noted.
+def cover_imported(session: ChatSession, after_seq: int) -> None:
+    """Move the watermark of a session past the messages after `after_seq`, which were imported and are not noted. When
+    what was said here before them is not noted yet, it stays, and they are noted with it.
 
     Must be called in the transaction that imports them.
     """
     if session.mode != ChatSession.Mode.AGENT:
         return
+    noted_through = Flush.objects.filter(session=session).aggregate(last=Max("through_seq"))["last"] or 0
+    if noted_through < after_seq:
+        return
     Flush.objects.create(
         owner=session.owner,
         session=session,
         space=own_space(session),
-        after_seq=0,
+        after_seq=after_seq,
         through_seq=session.last_seq,
         day=session.owner.day(),
         status=Flush.Status.NOTHING,

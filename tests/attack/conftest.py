@@ -121,7 +121,7 @@ def yes_to(stage, hidden):
 
 def imported(stage):
     accepted = stage.talk(stage.text)
-    cover_imported(accepted.message.session)
+    cover_imported(accepted.message.session, 0)
 
 
 def other_person(stage):

@@ -49,7 +49,7 @@ MESSAGE_KEYS = ("id", "author", "create_time", "update_time", "content", "status
 
 
 def conversation(value: Mapping[str, Any]) -> Conversation:
-    """Return the conversation of `value`, one element of conversations.json. Raise NotBrought when it is invalid."""
+    """Return the conversation of `value`, one element of conversations.json. Raise NotImportableError."""
     if len(value["mapping"]) > MAX_NODES:
         raise NotImportableError("too_many")
     nodes = {key: node for key, node in value["mapping"].items() if isinstance(node, dict)}
@@ -157,9 +157,9 @@ def text_of(content: Mapping[str, Any], role: str, recipient: str, left: Left) -
         tool = recipient.partition(".")[0]
         found = left.document(code) if tool == DOCUMENT_TOOL else ""
         return found or fenced(code, language or tool) or joined([part_of(part, left) for part in parts])
-    if kind == "code":
+    if kind == "code" and content.get("text"):
         return fenced(content.get("text"), language)
-    if kind in ("execution_output", "system_error"):
+    if kind in ("execution_output", "system_error") and content.get("text"):
         return left.result(plain(content.get("text")))
     if role == "tool" or kind in PAGE_KINDS or content.get("url"):
         pictures = [part_of(part, left) for part in parts if is_media(part)]

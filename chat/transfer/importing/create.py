@@ -3,6 +3,7 @@
 import datetime as dt
 import uuid
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import connection, models, transaction
@@ -26,10 +27,6 @@ from oneclaw.text import InvalidTextError
 BATCH_ROWS = 500
 
 
-class AlreadyImportedError(Exception):
-    """The conversation was imported before or still exists."""
-
-
 @dataclass
 class Attempt:
     """The data of a turn: the answers and tool results that belong to one attempt at a person's message."""
@@ -42,48 +39,76 @@ class Attempt:
 
 @transaction.atomic
 def create_session(owner: User, conversation: Conversation) -> ChatSession:
-    """Store `conversation` for `owner`. Raise Known when it exists already, NotBrought when it was deleted here."""
-    refuse_twice(owner, conversation.origin)
+    """Store `conversation`, which `owner` does not have (`session_of`)."""
     said = conversation.messages
     begun = conversation.created_at or next((each.created_at for each in said if each.created_at), timezone.now())
     session = new_session(owner, conversation, fill_times(said, begun))
-    message_ids, attempts = reserved(Message, len(said)), attempts_of(said)
-    turn_ids = reserved(Turn, len(attempts))
-    turn_of = {index: turn for turn, attempt in zip(turn_ids, attempts, strict=True) for index in attempt.indexes}
-    numbers: Counter[int] = Counter()
+    store_messages(session, conversation, range(len(said)), {}, {}, {})
+    session_imported.send(ChatSession, user=owner, session=session, after_seq=0)
+    return session
+
+
+def store_messages(
+    session: ChatSession,
+    conversation: Conversation,
+    added: Sequence[int],
+    stored: Mapping[int, int],
+    turns_of: Mapping[int, int],
+    numbers: Mapping[int, int],
+) -> None:
+    """Store the messages of `conversation` with the indexes `added` after those that `session` has, and their turns.
+
+    `stored` are the ids of its other messages by index, `turns_of` their turns, and `numbers` the last attempts at
+    those of a person, by id.
+    """
+    said = conversation.messages
+    ids = dict(stored) | dict(zip(added, reserved(Message, len(added)), strict=True))
+    is_new = set(added)
+    turn_of, last_attempt = dict(turns_of), Counter(numbers)
+    first_seq = session.last_seq + 1 if stored else 1
+    attempts = [each for each in attempts_of(said) if not is_new.isdisjoint(each.indexes)]
+    begun = [each for each in attempts if turn_of.keys().isdisjoint(each.indexes)]
     turns = []
-    for turn_id, attempt in zip(turn_ids, attempts, strict=True):
-        numbers[attempt.prompt] += 1
-        turns.append(turn_row(session, said, attempt, pk=turn_id, prompt=message_ids, number=numbers[attempt.prompt]))
-    rows = [message_row(session, conversation, index, message_ids, turn_of.get(index)) for index in range(len(said))]
+    for turn_id, attempt in zip(reserved(Turn, len(begun)), begun, strict=True):
+        prompt = ids[attempt.prompt]
+        last_attempt[prompt] += 1
+        turns.append(turn_row(session, said, attempt, pk=turn_id, prompt=prompt, number=last_attempt[prompt]))
+        turn_of |= dict.fromkeys(attempt.indexes, turn_id)
+    for attempt in attempts:
+        known = next(turn_of[index] for index in attempt.indexes if index in turn_of)
+        turn_of |= dict.fromkeys(attempt.indexes, known)
+    rows = [
+        message_row(session, conversation, index, ids, turn_of.get(index), seq=number)
+        for number, index in enumerate(added, first_seq)
+    ]
     keep_html(rows)
     # Foreign keys are looked at when the transaction commits.
     Turn.objects.bulk_create(turns, BATCH_ROWS)
     Message.objects.bulk_create(rows, BATCH_ROWS)
-    rated = [(row, each.rating) for row, each in zip(rows, said, strict=True) if each.rating]
+    rated = [(row, said[index].rating) for row, index in zip(rows, added, strict=True)]
     Rating.objects.bulk_create(
-        Rating(message=row, agent=session.agent, model=row.model, is_good=good, reason=reason)
-        for row, (good, reason) in rated
+        Rating(message=row, agent=session.agent, model=row.model, is_good=rating[0], reason=rating[1])
+        for row, rating in rated
+        if rating
     )
     asked_at = Message.objects.filter(pk=OuterRef("prompt")).values("created_at")
-    session.turns.update(started_at=Subquery(asked_at))
-    session_imported.send(ChatSession, user=owner, session=session)
-    return session
+    session.turns.filter(pk__in=[turn.pk for turn in turns]).update(started_at=Subquery(asked_at))
 
 
-def refuse_twice(owner: User, origin: str) -> None:
-    """Raise Known when the owner has the conversation: an earlier import, or the session that was exported."""
+def session_of(owner: User, origin: str) -> ChatSession | None:
+    """Return the locked session that the owner has of the conversation: an earlier import, or what was exported; None
+    for a new one. Raise NotImportableError when it was deleted here."""
     program, _, identity = origin.partition(":")
     if not identity:
-        return
+        return None
     same = models.Q(origin=origin)
     if program == "oneclaw" and (session_id := _uuid(identity)):
         same |= models.Q(pk=session_id)
     here = ChatSession.objects.filter(same, owner=owner)
-    if here.filter(deleted_at=None).exists():
-        raise AlreadyImportedError
-    if here.exists():
+    found = here.filter(deleted_at=None).select_for_update(no_key=True).first()
+    if found is None and here.exists():
         raise NotImportableError("deleted")
+    return found
 
 
 def new_session(owner: User, conversation: Conversation, last: dt.datetime) -> ChatSession:
@@ -161,15 +186,13 @@ def attempts_of(said: list[Said]) -> list[Attempt]:
     return attempts
 
 
-def turn_row(
-    session: ChatSession, said: list[Said], attempt: Attempt, *, pk: int, prompt: list[int], number: int
-) -> Turn:
+def turn_row(session: ChatSession, said: list[Said], attempt: Attempt, *, pk: int, prompt: int, number: int) -> Turn:
     end = next(said[index] for index in reversed(attempt.indexes) if said[index].role == "assistant")
     failed = end.status == "failed"
     return Turn(
         pk=pk,
         session=session,
-        prompt_id=prompt[attempt.prompt],
+        prompt_id=prompt,
         attempt=number,
         kind=attempt.kind,
         status=end.status,
@@ -181,13 +204,19 @@ def turn_row(
 
 
 def message_row(
-    session: ChatSession, conversation: Conversation, index: int, ids: list[int], turn_id: int | None
+    session: ChatSession,
+    conversation: Conversation,
+    index: int,
+    ids: Mapping[int, int],
+    turn_id: int | None,
+    *,
+    seq: int,
 ) -> Message:
     said = conversation.messages[index]
     return Message(
         pk=ids[index],
         session=session,
-        seq=index + 1,
+        seq=seq,
         parent_id=ids[said.parent] if said.parent is not None else None,
         active=index in conversation.shown,
         is_apart=said.apart or None,

@@ -21,7 +21,7 @@ Reader = Callable[[dict[str, Any]], Conversation]
 def conversation_of(raw: bytes, file_block: own.FileBlock = own.no_file) -> Conversation:
     """Return the conversation of one element, in JSON; `file_block` is asked for its files.
 
-    Raise NotBrought when it is invalid or of an unknown format.
+    Raise NotImportableError when it is invalid or of an unknown format.
     """
     try:
         value = decoded(raw)

@@ -18,11 +18,12 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import DataError, IntegrityError, transaction
 from django.db.models import F
 
-from chat.models import ImportJob
+from chat.models import ChatSession, ImportJob
 from chat.transfer.importing import unpack
 from chat.transfer.importing.conversation import Conversation
-from chat.transfer.importing.create import AlreadyImportedError, create_session
+from chat.transfer.importing.create import create_session, session_of
 from chat.transfer.importing.formats import conversation_of, title_of
+from chat.transfer.importing.grow import grow_session
 from chat.transfer.importing.reasons import ImportFileRefusedError, NotImportableError
 from oneclaw import pubsub
 from oneclaw.jobs import ClaimLostError
@@ -54,7 +55,7 @@ def begin(user: User, upload: UploadedFile | None) -> ImportJob:
     if ImportJob.objects.visible_to(user).open().exists():
         raise ImportFileRefusedError("open")
     job = ImportJob(owner=user, name=" ".join(replace_unstorable(upload.name or "").split())[:200])
-    _store(upload, path_of(job.pk))
+    _write(upload, path_of(job.pk))
     try:
         with transaction.atomic():
             job.save(force_insert=True)
@@ -102,7 +103,7 @@ def parts_of(job_id: uuid.UUID) -> Path:
     return path_of(job_id).with_suffix(".parts")
 
 
-def _store(upload: UploadedFile, path: Path) -> None:
+def _write(upload: UploadedFile, path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         for piece in upload.chunks():
@@ -148,13 +149,14 @@ def _take_in_one(job: ImportJob, raw: bytes, refused: str, following: int) -> No
         if refused:
             raise NotImportableError(refused)
         conversation = conversation_of(raw)
-        _plant(job, conversation)
-        changes["brought"] = F("brought") + 1
-        changes["messages"] = F("messages") + len(conversation.messages)
-        changes["left_out"] = F("left_out") + conversation.left_out
-        changes["hidden"] = F("hidden") + conversation.hidden
-    except AlreadyImportedError:
-        changes["known"] = F("known") + 1
+        session = session_of(job.owner, conversation.origin)
+        added = _store(job, session, conversation)
+        counted = {"brought": 1, "messages": added} if session is None else {"known": 1}
+        if session is not None and added:
+            counted = {"grown": 1, "added": added}
+        if added:
+            counted |= {"left_out": conversation.left_out, "hidden": conversation.hidden}
+        changes = {name: F(name) + count for name, count in counted.items()}
     except NotImportableError as refusal:
         changes["skipped"] = F("skipped") + 1
         if len(job.problems) < ImportJob.PROBLEMS_MAX:
@@ -165,10 +167,16 @@ def _take_in_one(job: ImportJob, raw: bytes, refused: str, following: int) -> No
     job.done, job.position, job.attempts = job.done + 1, following, 1
 
 
-def _plant(job: ImportJob, conversation: Conversation) -> None:
-    """Store the conversation. Raise Known or NotBrought."""
+def _store(job: ImportJob, session: ChatSession | None, conversation: Conversation) -> int:
+    """Store the conversation, or what it has more than the `session` that was imported before; return how many messages
+    these are. Raise NotImportableError."""
     try:
-        create_session(job.owner, conversation)
+        if session is None:
+            create_session(job.owner, conversation)
+            return len(conversation.messages)
+        # The words of others in it, and of what runs by itself, are not of this export.
+        is_own = not session.is_shared and session.kind == ChatSession.Kind.CONVERSATION
+        return grow_session(job.owner, session, conversation) if is_own else 0
     except DataError as error:
         # A value that JSON in Python has and the database has not, such as NaN. It would be so each time.
         logger.warning("A conversation cannot be stored: %s", type(error.__cause__).__name__)

@@ -111,7 +111,9 @@ def part(item: object, left: Left) -> str:
         return ""
     if kind == "text":
         text = about.get("text")
-        return plain(text if isinstance(text, str) else mapping(text).get("value"))
+        shown = plain(text if isinstance(text, str) else mapping(text).get("value")) or left.unknown(item)
+        left.others(about, ("text",), shown)
+        return shown
     if kind == "tool_call":
         call = mapping(about.get("tool_call"))
         left.others(call, ("args", "output", "name"))

@@ -52,7 +52,7 @@ def no_file(id: str, name: str) -> None:
 
 
 def conversation(value: Mapping[str, Any], file_block: FileBlock = no_file) -> Conversation:
-    """Return the conversation of `value`, the whole file. Raise NotBrought when it is invalid."""
+    """Return the conversation of `value`, the whole file. Raise NotImportableError when it is invalid."""
     if not isinstance(value.get("version"), int) or value["version"] > VERSION:
         raise NotImportableError("newer")
     listed = [each for each in listing(value.get("messages")) if mapping(each).get("role") in ROLES]

@@ -63,7 +63,7 @@ def test_what_is_decoded_in_parts_is_what_json_says():
         (nested_once,) = nested_once
     assert nested_once == value
     for broken in (b"[" * 1_500, b"]", b"[}" * 1_500, b"[" * 1_500 + b"]" * 1_501, b'["' * 1_500):
-        with pytest.raises(ValueError, match="."):
+        with pytest.raises(ValueError, match=r"."):
             nested.decoded(broken)
 
 

@@ -60,7 +60,7 @@ def test_its_last_messages_go_into_no_file(ada, imported, scripted, django_captu
 
 
 def test_one_that_cannot_be_kept_out_of_memory_does_not_come(ada, monkeypatch):
-    def refuse(session):
+    def refuse(session, after_seq):
         raise RuntimeError
 
     monkeypatch.setattr("memory.receivers.cover_imported", refuse)
