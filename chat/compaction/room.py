@@ -46,8 +46,8 @@ async def make_room(turn: Turn, round_id: int, announce: Callable[[], None]) -> 
 
 
 async def make_room_at_once(turn: Turn, keep: Keep, announce: Callable[[], None]) -> bool:
-    """Use a round in the next request of `turn`, which is too long: one that is ready, or a new one, before whose making
-    `announce` is called.
+    """Use a round in the next request of `turn`, which is too long: one that is ready, or a new one, before whose
+    making `announce` is called.
 
     Return False when there is nothing more to take out.
     """
