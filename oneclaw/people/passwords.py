@@ -79,8 +79,8 @@ def end_all(person: User) -> None:
 class EndKeysValidator:
     """End the API keys of a person with each new password, on whatever way it is saved.
 
-    Django calls `password_changed` of all AUTH_PASSWORD_VALIDATORS when a row is saved after `set_password`, but not when
-    it only stores a hash anew. Sign-ins end by themselves: each has a hash of the password.
+    Django calls `password_changed` of all AUTH_PASSWORD_VALIDATORS when a row is saved after `set_password`, but not
+    when it only stores a hash anew. Sign-ins end by themselves: each has a hash of the password.
     """
 
     def validate(self, password: str, user: User | None = None) -> None:

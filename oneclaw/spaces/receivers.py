@@ -1,5 +1,5 @@
-"""Send `roles_changed` whenever a row is written or deleted that gives a role in a space, and end the invitation of a new
-member, by whatever code."""
+"""Send `roles_changed` whenever a row is written or deleted that gives a role in a space, and end the invitation of a
+new member, by whatever code."""
 
 from collections.abc import Collection, Iterable
 from functools import partial
