@@ -37,9 +37,15 @@ class ProposalError(UserFacingError):
 
 
 class NotYoursToDecideError(ProposalError):
-    """The person may not accept this proposal: no owner or editor any more, or its author."""
+    """The person may not accept this proposal, for example as its author."""
 
     wording = _("Another owner or editor of the space has to decide this.")
+
+
+class RoleEndedError(NotYoursToDecideError):
+    """The person may not change the memory of the space any more."""
+
+    wording = _("You cannot change the memory of “%(space)s” any more. Its owners and editors decide this.")
 
 
 class AlreadyKnownError(ProposalError):
@@ -137,8 +143,7 @@ def accept(proposal: Proposal, user: User, text: str | None = None, seen_version
     row = Proposal.objects.select_for_update(of=("self",)).select_related("space", "author").get(pk=proposal.pk)
     if not row.is_waiting:
         return row
-    if not Proposal.objects.to_decide_by(user).filter(pk=row.pk).exists():
-        raise NotYoursToDecideError
+    check_decides(user, row)
     wanted, _secrets = masked((row.text if text is None else text.replace("\r\n", "\n")).strip())
     # Browsers send a text of several lines with other line ends.
     is_edited = text is not None and text.strip().splitlines() != row.text.strip().splitlines()
@@ -150,6 +155,13 @@ def accept(proposal: Proposal, user: User, text: str | None = None, seen_version
     refuse_forgotten(row.space, wanted)
     seen = row.base_version if seen_version is None else seen_version
     return _accepted(row, user, wanted, approved_by=None if user == row.author else user, seen_version=seen)
+
+
+def check_decides(user: User, row: Proposal) -> None:
+    """Raise NotYoursToDecideError unless `user` may answer the proposal, which waits."""
+    if Proposal.objects.to_decide_by(user).filter(pk=row.pk).exists():
+        return
+    raise NotYoursToDecideError if may_write(user, row.space_id) else RoleEndedError(space=row.space.name)
 
 
 def path_of(row: Proposal) -> str:

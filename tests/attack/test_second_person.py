@@ -205,3 +205,14 @@ def test_an_editor_accepts_no_words_of_their_own_in_the_place_of_a_proposal(ada,
 def test_an_owner_edits_what_they_accept(ada, mallory, space):
     row = proposals.propose(space, "The oven is hot.", mallory, Proposal.Kind.WRITTEN)
     assert proposals.accept(row, ada, "The oven is cold.").accepted_text == "The oven is cold."
+
+
+@pytest.mark.parametrize("answer", ["accept", "decline"])
+def test_who_has_lost_the_role_meanwhile_is_told_so(client, ada, mallory, space, answer):
+    row = proposals.propose(space, "The oven is hot.", ada, Proposal.Kind.WRITTEN)
+    SpaceMember.objects.filter(space=space, user=mallory).update(role="reader")
+    client.force_login(mallory)
+    page = client.post(f"/memory/proposals/{row.pk}", {"answer": answer}, follow=True).content.decode()
+    assert "You cannot change the memory of “Kitchen” any more." in page
+    row.refresh_from_db()
+    assert row.is_waiting

@@ -93,6 +93,8 @@ def answer(request: SignedInRequest, proposal_id: int) -> HttpResponse:
         elif said == "decline" and decline(row, request.user):
             messages.success(request, _("Declined."))
         else:
+            if rows.waiting().filter(pk=row.pk).exists():
+                proposals.check_decides(request.user, row)
             messages.info(request, _("Somebody else has answered this already."))
     except REFUSALS as error:
         messages.error(request, str(error))
