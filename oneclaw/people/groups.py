@@ -31,7 +31,7 @@ class OwnGroupError(groups.GroupError):
 class OwnInvitationError(groups.GroupError):
     """Who manages people may not give the spaces of a group to an account whose link they have made."""
 
-    wording = _("You have invited this person yourself. Another administrator adds them, or somebody of the group.")
+    wording = _("You have invited this person yourself. Another administrator has to add them.")
 
 
 @require_http_methods(["GET", "POST"])
@@ -85,12 +85,13 @@ def added(actor: User, group: Group, email: str) -> None:
     group, also into one without spaces, which may be given one later.
     """
     person = groups.person_with(email)
-    # Of the row: the database takes addresses for the same that differ in Python.
-    if person.pk == actor.pk and not actor.has_perm(roles.GRANT_ROLES):
-        raise OwnGroupError
-    is_own_invitation = Invitation.objects.filter(accepted_by=person, invited_by=actor).exists()
-    if is_own_invitation and not roles.groups_to_give(actor).filter(pk=group.pk).exists():
-        raise OwnInvitationError
+    if not actor.has_perm(roles.GRANT_ROLES):
+        # Of the row: the database takes addresses for the same that differ in Python.
+        if person.pk == actor.pk:
+            raise OwnGroupError
+        is_own_invitation = Invitation.objects.filter(accepted_by=person, invited_by=actor).exists()
+        if is_own_invitation and not roles.groups_to_give(actor).filter(pk=group.pk).exists():
+            raise OwnInvitationError
     groups.add(group, person)
 
 
