@@ -37,7 +37,7 @@ class InvitedAlreadyError(UserFacingError):
     wording = gettext_lazy("%(email)s has an account or an invitation already.")
 
 
-class GroupsNotGivenError(UserFacingError):
+class ForeignGroupError(UserFacingError):
     """The invitation has groups that the actor may not give to an account whose link they see."""
 
     wording = gettext_lazy("You can invite to groups only that you are in. Ask an owner of OneClaw.")
@@ -66,7 +66,7 @@ class Wish:
 def invite(actor: User, wish: Wish, days: int) -> tuple[Invitation, str]:
     """Make an invitation that is valid for `days` and return it with its link, which is not stored.
 
-    Raise MayNotError or GroupsNotGivenError when the actor may not give that, InvitedAlreadyError for a known address.
+    Raise MayNotError or ForeignGroupError when the actor may not give that, InvitedAlreadyError for a known address.
     """
     # Those of a provider it keeps itself.
     groups = [group for group in wish.groups if not group.managed_by]
@@ -96,18 +96,18 @@ def invite(actor: User, wish: Wish, days: int) -> tuple[Invitation, str]:
 
 
 def check_may_give(actor: User, role: str, groups: Iterable[Group]) -> None:
-    """Raise MayNotError or GroupsNotGivenError unless `actor` may give `role` and `groups` by a link that they see."""
+    """Raise MayNotError or ForeignGroupError unless `actor` may give `role` and `groups` by a link that they see."""
     if not roles.may_give(actor, role):
         raise roles.MayNotError
     if not {group.pk for group in groups} <= set(roles.groups_to_give(actor).values_list("pk", flat=True)):
-        raise GroupsNotGivenError
+        raise ForeignGroupError
 
 
 @transaction.atomic
 def renew(actor: User, invitation_id: int) -> tuple[Invitation, str] | None:
     """Give a pending invitation a new link by `actor`, which ends the old one; None when it is not pending any more.
 
-    Raise MayNotError or GroupsNotGivenError when the actor may not give what the invitation gives.
+    Raise MayNotError or ForeignGroupError when the actor may not give what the invitation gives.
     """
     invitation = Invitation.objects.pending().select_for_update().filter(pk=invitation_id).first()
     if invitation is None:
