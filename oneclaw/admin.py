@@ -22,6 +22,7 @@ from django.template.defaultfilters import linebreaksbr
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models import ApiKey, Budget, Group, GroupMember, InvariantRun, Space, SpaceMember, User
+from oneclaw.people import addresses
 from oneclaw.people.roles import has_role
 from oneclaw.people.sign_in import fresh
 from oneclaw.spaces import members
@@ -164,9 +165,12 @@ class PersonAdmin(RightsAdmin, NoAddAdmin):
         return False
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        """Save the person, and delete other email addresses: a former address must not sign in."""
+        """Save the person, and tell them of a new email address."""
         super().save_model(request, obj, form, change)
-        EmailAddress.objects.filter(user=obj).exclude(email__iexact=obj.email).delete()
+        former = form.initial.get("email", obj.email)
+        if obj.email != former:
+            assert isinstance(request.user, User)
+            addresses.after_change(obj, former, by=request.user)
 
 
 class MemberFormSet(BaseInlineFormSet):

@@ -69,6 +69,13 @@ WORDINGS: Mapping[str, Wording] = {
     ),
     "people.password_reset": _("Your password was reset by mail. Your other sign-ins and your API keys have ended."),
     "people.password_changed": _("Your password was changed."),
+    "people.address_changed": _(
+        "%(who)s has changed the email address of your account from %(former)s to %(email)s. Sign in with the new one."
+    ),
+    "people.address_changed_by_directory": _(
+        "The directory of your organisation has changed the email address of your account from %(former)s to "
+        "%(email)s. Sign in with the new one."
+    ),
     "people.sign_in_connected": _("The sign-in of your organisation is connected to your account now."),
     "people.keys_ended": _("Your API keys have ended. Make new ones in the settings where you need them."),
     # A text that is shown as it is.

@@ -80,12 +80,9 @@ WELL_FORMED = {
 MANY_WORDS_MAX_CHARS = 64_000
 MANY_WORDS_SECONDS = {
     "chat.compaction.supplement.IDENTIFIERS": 1.5,
-    "chat.compaction.supplement.WISH": 0.8,
-    "memory.trust.instructions.INSTRUCTING": 0.8,
-    "memory.trust.rule.REMEMBERING": 0.8,
-    "memory.trust.rule.RELATIVE_DAY": 2.0,
+    "chat.compaction.supplement.WISH": 0.2,
+    "memory.trust.rule.RELATIVE_DAY": 0.2,
     "memory.trust.terms.TOKEN": 0.8,
-    "oneclaw.demo.intents.HELP": 0.8,
     "oneclaw.demo.intents.REMEMBER": 0.8,
 }
 # The functions that make patterns of parts, with parts such as the product gives them.

@@ -6,7 +6,7 @@ from typing import Literal
 from ninja import Schema
 from pydantic import Field
 
-from oneclaw.models import Space, SpaceGroup, SpaceMember, SpaceRole
+from oneclaw.models import Space, SpaceGroup, SpaceInvitation, SpaceMember, SpaceRole
 from oneclaw.web.api import RequestBody
 
 Role = Literal["owner", "editor", "reader"]
@@ -111,6 +111,27 @@ class MemberIn(RequestBody):
     email: str = Field(default="", description="Of the person to invite.", examples=["grace@example.org"])
     group: str = Field(default="", description="In place of `email`: the name of a group.")
     role: Role = "editor"
+
+
+class SpaceInvitationOut(Schema):
+    """An invitation of yours to a space."""
+
+    id: int
+    space: str = Field(description="The name of the space.", examples=["Engine room"])
+    role: Role
+    invited_by: str | None = Field(description="The name of who invited you; null when the account is gone.")
+    created_at: dt.datetime
+
+    @classmethod
+    def of(cls, invitation: SpaceInvitation) -> "SpaceInvitationOut":
+        """Return the schema of `invitation`."""
+        return cls(
+            id=invitation.pk,
+            space=invitation.space.name,
+            role=role_of(invitation.role),
+            invited_by=str(invitation.invited_by) if invitation.invited_by else None,
+            created_at=invitation.created_at,
+        )
 
 
 class RoleIn(RequestBody):

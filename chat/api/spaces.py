@@ -17,8 +17,9 @@ from chat.api.space_shapes import (
     SharedSpaceOut,
     SpaceChange,
     SpaceIn,
+    SpaceInvitationOut,
 )
-from oneclaw.models import Group, Space, SpaceGroup, SpaceMember, SpaceRole, User
+from oneclaw.models import Group, Space, SpaceGroup, SpaceInvitation, SpaceMember, SpaceRole, User
 from oneclaw.people import space_invitations
 from oneclaw.spaces import deletion, lifecycle, members
 from oneclaw.text import InvalidTextError
@@ -100,8 +101,7 @@ def member_list(
 
 @router.post("/spaces/{int:space_id}/members", response=responses(MembersOut, 403, 404, 409, 422))
 def add_member(request: KeyedRequest, space_id: int, member: MemberIn) -> MembersOut:
-    """Invite a person to a space that you own, who is in it after accepting that on the page Spaces, or give a group a
-    role at once."""
+    """Invite a person to a space that you own, who is in it after accepting that, or give a group a role at once."""
     found = owned(request.auth, space_id)
     with refusals():
         if member.group:
@@ -159,6 +159,29 @@ def leave_space(request: KeyedRequest, space_id: int) -> Status[None]:
     found = own_role(request.auth, space_id).space
     with refusals():
         members.leave(found, request.auth)
+    return Status(204, None)
+
+
+@router.get("/space-invitations", response=responses(list[SpaceInvitationOut]))
+def space_invitation_list(request: KeyedRequest) -> list[SpaceInvitationOut]:
+    """List your open invitations to spaces."""
+    found = SpaceInvitation.objects.visible_to(request.auth).select_related("space", "invited_by")
+    return [SpaceInvitationOut.of(invitation) for invitation in found.order_by("pk")]
+
+
+@router.post("/space-invitations/{int:invitation_id}", response=responses(SharedSpaceOut, 404))
+def accept_space_invitation(request: KeyedRequest, invitation_id: int) -> SharedSpaceOut:
+    """Accept an invitation of yours: you are in the space then."""
+    with refusals():
+        joined = space_invitations.accept(request.auth, invitation_id)
+    return SharedSpaceOut.of(own_role(request.auth, joined.pk))
+
+
+@router.delete("/space-invitations/{int:invitation_id}", response=responses({204: None}, 404))
+def decline_space_invitation(request: KeyedRequest, invitation_id: int) -> Status[None]:
+    """Decline an invitation of yours."""
+    with refusals():
+        space_invitations.decline(request.auth, invitation_id)
     return Status(204, None)
 
 

@@ -30,17 +30,14 @@ EVER = (
     "always|never|whenever|every time|do not ever|don['’]t ever|immer wenn|immer|nie|niemals|jedes mal"
     "|toujours|jamais|siempre|nunca|jamás"
 )
-# What is said for nothing else, or as a request.
+# What is said for nothing else, or as a request; in a text in lower case, as WISH.
 LASTING_WISH = re.compile(
-    r"\b(?:from now on|in future|in the future|ab jetzt|ab sofort|von nun an|künftig"
+    r"\b(?=\w)(?:from now on|in future|in the future|ab jetzt|ab sofort|von nun an|künftig"
     r"|désormais|dorénavant|à partir de maintenant|a partir de ahora|de ahora en adelante)\b"
     rf"|^(?:please,? |bitte )?(?:{EVER})\b"
-    r"|今后|以后都|从现在起|今後|これからは|(?:いつも|常に|必ず|絶対に|決して).{0,200}(?:ください|下さい)",
-    re.IGNORECASE,
+    r"|今后|以后都|从现在起|今後|これからは|(?:いつも|常に|必ず|絶対に|決して).{0,200}(?:ください|下さい)"
 )
-WISH = re.compile(
-    rf"{LASTING_WISH.pattern}|\b(?:{EVER})\b|总是|永远|これから|いつも|常に|必ず|絶対に|決して", re.IGNORECASE
-)
+WISH = re.compile(rf"{LASTING_WISH.pattern}|\b(?=\w)(?:{EVER})\b|总是|永远|これから|いつも|常に|必ず|絶対に|決して")
 # Names of months in the languages of the page that have some.
 MONTHS = (
     "January|February|March|April|May|June|July|August|September|October|November|December"
@@ -141,7 +138,7 @@ def supplement_of(
 def wishes_in(texts: Iterable[str]) -> list[str]:
     """Return the sentences of `texts` that say how it shall be from now on."""
     sentences = (each for text in texts for each in sentences_of(text))
-    return [each[:WISH_MAX_CHARS] for each in sentences if WISH.search(each) and not each.endswith(("?", "？"))]
+    return [each[:WISH_MAX_CHARS] for each in sentences if WISH.search(each.lower()) and not each.endswith(("?", "？"))]
 
 
 def sentences_of(text: str) -> Iterator[str]:
@@ -157,8 +154,8 @@ def kept_wishes(wishes: Sequence[str], max_tokens: int, chars_per_token: float) 
     """Return at most WISHES_MAX_COUNT of `wishes`, oldest first and each once: those that are surely meant to last go
     before others, and newer ones before older ones. All of them have at most `max_tokens`."""
     found = newest(wishes, len(wishes))
-    lasting = [each for each in found if LASTING_WISH.search(each)]
-    others = [each for each in found if not LASTING_WISH.search(each)]
+    lasting = [each for each in found if LASTING_WISH.search(each.lower())]
+    others = [each for each in found if not LASTING_WISH.search(each.lower())]
     kept = set(newest_within([*others, *lasting][-WISHES_MAX_COUNT:], max_tokens, chars_per_token))
     return [each for each in found if each in kept]
 

@@ -11,7 +11,7 @@ from chat.answering import WITHOUT_MEMORY_KEY
 from chat.context import tokens
 from chat.context.cache_misses import effort_for
 from chat.context.heads import head_of
-from chat.context.lost import readable_head, readable_rows
+from chat.context.lost import changed_metas, readable_head, readable_rows
 from chat.context.meter import Breakdown, breakdown_of, facts_for, message_parts
 from chat.context.prompt import attachments_of, current_view, request_for, rows_of, without_lost
 from chat.context.rounds import RoundsInView, rounds_in_view, rounds_with
@@ -35,7 +35,8 @@ class InspectedMessage:
 
 @dataclass(frozen=True)
 class InspectedRequest:
-    """One request, part by part. `is_exact`: whether it is known to be what was sent, byte for byte."""
+    """One request, part by part. `is_exact`: whether it is known to be what was sent, byte for byte. `lacks_lost`:
+    whether that is left out which the person may not read any more."""
 
     request: Request
     # (name, text, estimated tokens) of each section of the system text, and of each tool, whose text is JSON.
@@ -45,6 +46,7 @@ class InspectedRequest:
     replacement: list[tuple[Block, int]]
     messages: list[InspectedMessage]
     is_exact: bool = True
+    lacks_lost: bool = False
 
 
 @translation.override("en")
@@ -79,7 +81,7 @@ def request_of(answer: Message) -> InspectedRequest | None:
     head = head_at(answer)
     if head is None or not head.system:
         return None
-    head = readable_head(session, head)
+    whole_head, head = head, readable_head(session, head)
     sent = answer.meta.get(META_KEY, {})
     rounds, digest = rounds_with(session, sent.get("rounds", ())), sent.get("prefix")
     if answer.meta.get(WITHOUT_MEMORY_KEY):
@@ -91,7 +93,8 @@ def request_of(answer: Message) -> InspectedRequest | None:
     view = next((view for view in views if view.digest == digest), views[-1])
     found = inspect(session, head, rows, view, rounds)
     made = replace(found.request, model=answer.model or found.request.model, effort=effort_for(answer))
-    return replace(found, request=made, is_exact=view.digest == digest)
+    lacks_lost = head is not whole_head or bool(changed_metas(rows))
+    return replace(found, request=made, is_exact=view.digest == digest, lacks_lost=lacks_lost)
 
 
 def head_at(answer: Message) -> Head | None:

@@ -139,8 +139,8 @@ class ChatSession(models.Model):
     last_seq = models.PositiveBigIntegerField(default=0)
     # In a fork, the messages up to this number are copies.
     copied_seq = models.PositiveBigIntegerField(default=0)
-    # Of a copy of a shared link: who shared it, when, and with which title, {"name", "at", "title"}. The
-    # title and the copied messages are their words.
+    # Of a copy of a shared link: who shared it, when, with which title, and with the members of which space alone,
+    # {"name", "sharer", "at", "title", "space"}. The title and the copied messages are their words.
     copied_from = models.JSONField(null=True, blank=True)
     # The newest message that its owner has seen on a page.
     read_seq = models.PositiveBigIntegerField(default=0)

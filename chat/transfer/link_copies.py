@@ -43,6 +43,8 @@ def copy_link(reader: User, link: SharedLink) -> ChatSession:
         "sharer": sharer.pk,
         "at": link.created_at.isoformat(),
         "title": session.title,
+        # Whose members' words it may hold: a copy leaves the space by no link that the original could not have.
+        "space": link.space_id,
     }
     session.save(update_fields=["copied_seq", "copied_from"])
     ids = dict(enumerate(reserved(Message, len(conversation.messages))))

@@ -115,18 +115,21 @@ def share(
 
 
 def space_of_members(session: ChatSession) -> Space | None:
-    """Return the space whose members' words are in `session`, shared or private again; None for one person's words.
+    """Return the space whose members' words are in `session`, which is shared, private again, or a copy of a link for
+    the members of a space; None for one person's words.
 
-    An unsaved space, which allows nothing, is returned for one that the conversation is in no more, also when it was
-    moved to another space, in which not everybody is who has written.
+    An unsaved space, which allows nothing, is returned for one that the conversation or its owner is in no more, also
+    when it was moved to another space, in which not everybody is who has written.
     """
-    if session.is_shared:
+    copied_of = (session.copied_from or {}).get("space")
+    if session.is_shared and copied_of in (None, session.space_id):
         return session.space or Space()
     written = written_by_members(session)
-    if not written.exists():
+    if copied_of is None and not written.exists():
         return None
-    was_moved = session.space is None or written.exclude(author__space_roles__space=session.space_id).exists()
-    return Space() if was_moved else session.space
+    space = Space.objects.visible_to(session.owner).filter(pk=copied_of).first() if copied_of else session.space
+    was_moved = space is None or written.exclude(author__space_roles__space=space).exists()
+    return Space() if was_moved else space
 
 
 def space_of(user: User, scope: str, space_id: int | None) -> Space | None:

@@ -23,7 +23,8 @@ class ProposalOut(Schema):
     id: int
     space: int
     text: str
-    kind: str = Field(description="How it was made: saved, line, written, assistant or api.")
+    kind: str = Field(description="How it was made: saved, line, written, assistant or api; rules: instructions.")
+    base_version: int | None = Field(description="Of instructions: the version of AGENTS.md that the author saw.")
     state: str = Field(description="waiting, accepted, declined or withdrawn.")
     author: str | None
     decided_by: str | None
@@ -38,6 +39,7 @@ class ProposalOut(Schema):
             space=row.space_id,
             text=row.text,
             kind=row.kind,
+            base_version=row.base_version,
             state=row.state,
             author=str(row.author) if row.author else None,
             decided_by=str(row.decided_by) if row.decided_by else None,
@@ -59,6 +61,11 @@ class NewProposal(RequestBody):
 class ProposalAnswer(RequestBody):
     answer: Literal["accept", "decline", "withdraw"]
     text: str | None = Field(default=None, description="With accept: the text as you edited it.")
+    seen_version: int | None = Field(
+        default=None,
+        ge=0,
+        description="With accept of instructions: the version of AGENTS.md that they replace, if not base_version.",
+    )
 
 
 @router.get("/spaces/{int:space_id}/proposals", response=responses(ProposalsOut, 404, 422))
@@ -120,5 +127,5 @@ def answer_proposal(request: KeyedRequest, space_id: int, proposal_id: int, answ
 def answered(row: Proposal, answer: ProposalAnswer, request: KeyedRequest) -> bool:
     """Carry out the answer; return whether it was possible."""
     if answer.answer == "accept":
-        return not proposals.accept(row, request.auth, answer.text).is_waiting
+        return not proposals.accept(row, request.auth, answer.text, answer.seen_version).is_waiting
     return (decline if answer.answer == "decline" else withdraw)(row, request.auth)

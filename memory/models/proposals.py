@@ -65,6 +65,8 @@ class Proposal(models.Model):
     # may accept it.
     writers = models.JSONField(null=True, blank=True)
     text = models.TextField()
+    # Of instructions: the version of the space's that their author saw; 0: there were none.
+    base_version = models.PositiveIntegerField(null=True, blank=True)
     # The keyed hash of its words in the space (memory/policy/tombstones.py).
     text_hash = models.CharField(max_length=64)
     # The change of the author's own memory, and the answer of the shared conversation, that it comes from.

@@ -37,9 +37,15 @@ class ProposalError(UserFacingError):
 
 
 class NotYoursToDecideError(ProposalError):
-    """The person may not accept this proposal: no owner or editor any more, or its author."""
+    """The person may not accept this proposal, for example as its author."""
 
     wording = _("Another owner or editor of the space has to decide this.")
+
+
+class RoleEndedError(NotYoursToDecideError):
+    """The person may not change the memory of the space any more."""
+
+    wording = _("You cannot change the memory of “%(space)s” any more. Its owners and editors decide this.")
 
 
 class AlreadyKnownError(ProposalError):
@@ -55,9 +61,9 @@ class TooManyProposalsError(ProposalError):
 
 
 class InstructionsChangedError(ProposalError):
-    """The instructions of the space were changed since these were proposed."""
+    """The instructions of the space are not those that were seen when these were accepted."""
 
-    wording = _("The instructions of “%(space)s” were changed since. Decline this, and propose yours again.")
+    wording = _("The instructions of “%(space)s” were changed in the meantime. Read them, then accept or decline.")
 
 
 class BadProposalError(ProposalError):
@@ -98,9 +104,9 @@ def propose(
 
 
 @transaction.atomic
-def propose_instructions(space: Space, text: str, author: User) -> Proposal:
-    """Return the waiting proposal that `text` replaces the instructions of the shared `space`. Secrets are masked.
-    Idempotent while it waits.
+def propose_instructions(space: Space, text: str, author: User, base_version: int) -> Proposal:
+    """Return the waiting proposal that `text` replaces `base_version` of the instructions of the shared `space`, 0 when
+    there are none. Secrets are masked. Idempotent while it waits.
 
     Raise ProposalError when it is not possible, and LineForgottenError for a line that was forgotten in the space.
     """
@@ -110,7 +116,7 @@ def propose_instructions(space: Space, text: str, author: User) -> Proposal:
     refuse_forgotten(space, text)
     if Proposal.objects.waiting().filter(space=space, author=author).count() >= WAITING_MAX_COUNT:
         raise TooManyProposalsError(most=WAITING_MAX_COUNT)
-    return proposals.wait(space, text, author, Proposal.Kind.INSTRUCTIONS)
+    return proposals.wait(space, text, author, Proposal.Kind.INSTRUCTIONS, base_version=base_version)
 
 
 def writes_directly(user: User, space: Space) -> bool:
@@ -125,8 +131,9 @@ def writes_directly(user: User, space: Space) -> bool:
 
 
 @transaction.atomic
-def accept(proposal: Proposal, user: User, text: str | None = None) -> Proposal:
+def accept(proposal: Proposal, user: User, text: str | None = None, seen_version: int | None = None) -> Proposal:
     """Write the proposal into the space's MEMORY.md, as `text` if it was edited, and return the accepted row.
+    Instructions replace `seen_version`, which `user` has seen; None: the version that their author saw.
 
     Idempotent: of several answers the first counts, and the row says which. Raise NotYoursToDecideError unless `user`
     may decide at this moment, also when a person who may not write the text directly has edited it, for that is theirs;
@@ -136,19 +143,30 @@ def accept(proposal: Proposal, user: User, text: str | None = None) -> Proposal:
     row = Proposal.objects.select_for_update(of=("self",)).select_related("space", "author").get(pk=proposal.pk)
     if not row.is_waiting:
         return row
-    if not Proposal.objects.to_decide_by(user).filter(pk=row.pk).exists():
-        raise NotYoursToDecideError
+    check_decides(user, row)
     wanted, _secrets = masked((row.text if text is None else text.replace("\r\n", "\n")).strip())
     # Browsers send a text of several lines with other line ends.
     is_edited = text is not None and text.strip().splitlines() != row.text.strip().splitlines()
-    path = AGENTS if row.kind == Proposal.Kind.INSTRUCTIONS else CURATED
-    if is_edited and not may_edit(user, row.space, path):
+    if is_edited and not may_edit(user, row.space, path_of(row)):
         raise NotYoursToDecideError
     most = INSTRUCTIONS_MAX_CHARS if row.kind == Proposal.Kind.INSTRUCTIONS else TEXT_MAX_CHARS
     if not wanted or len(wanted) > most:
         raise BadProposalError(most=most)
     refuse_forgotten(row.space, wanted)
-    return _accepted(row, user, wanted, approved_by=None if user == row.author else user)
+    seen = row.base_version if seen_version is None else seen_version
+    return _accepted(row, user, wanted, approved_by=None if user == row.author else user, seen_version=seen)
+
+
+def check_decides(user: User, row: Proposal) -> None:
+    """Raise NotYoursToDecideError unless `user` may answer the proposal, which waits."""
+    if Proposal.objects.to_decide_by(user).filter(pk=row.pk).exists():
+        return
+    raise NotYoursToDecideError if may_write(user, row.space_id) else RoleEndedError(space=row.space.name)
+
+
+def path_of(row: Proposal) -> str:
+    """Return the path of the document that the proposal changes. Pure."""
+    return AGENTS if row.kind == Proposal.Kind.INSTRUCTIONS else CURATED
 
 
 def refuse_forgotten(space: Space, text: str) -> None:
@@ -157,7 +175,9 @@ def refuse_forgotten(space: Space, text: str) -> None:
         raise LineForgottenError(CURATED)
 
 
-def _accepted(row: Proposal, user: User, text: str, approved_by: User | None) -> Proposal:
+def _accepted(
+    row: Proposal, user: User, text: str, approved_by: User | None, seen_version: int | None = None
+) -> Proposal:
     """Write `text` and store the answer. The first transaction that holds the row does it."""
     author = Author(
         Source.PROPOSAL,
@@ -168,7 +188,7 @@ def _accepted(row: Proposal, user: User, text: str, approved_by: User | None) ->
         approved_by=approved_by,
     )
     if row.kind == Proposal.Kind.INSTRUCTIONS:
-        row.outcome = _instructions_replaced(row, text, author)
+        row.outcome = _instructions_replaced(row, text, author, seen_version)
     else:
         row.outcome = save_entry(row.space, append_operation(user, text), author, ask=False)
     row.state, row.accepted_text = Proposal.State.ACCEPTED, text
@@ -177,10 +197,10 @@ def _accepted(row: Proposal, user: User, text: str, approved_by: User | None) ->
     return row
 
 
-def _instructions_replaced(row: Proposal, text: str, author: Author) -> MemoryRevision | None:
-    """Replace the instructions of the space by `text`. Raise InstructionsChangedError when they were changed since it
-    was proposed."""
+def _instructions_replaced(row: Proposal, text: str, author: Author, seen_version: int | None) -> MemoryRevision | None:
+    """Replace `seen_version` of the space's instructions by `text`. Raise InstructionsChangedError at another one."""
     document = MemoryDocument.objects.select_for_update().filter(space=row.space, path=AGENTS).first()
-    if document is not None and document.updated_at > row.created_at:
+    version = document.version if document else 0
+    if version != seen_version:
         raise InstructionsChangedError(space=row.space.name)
-    return write.apply(row.space, AGENTS, Replace(f"{text}\n", document.version if document else 0), author)
+    return write.apply(row.space, AGENTS, Replace(f"{text}\n", version), author)

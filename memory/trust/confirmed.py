@@ -50,4 +50,4 @@ def confirmed_text(shown: str) -> str:
     *before, last = [part.strip() for part in sentences(shown)] or [""]
     if not last.rstrip('*_ )"”').endswith(("?", "？")):
         return ""
-    return "\n".join([*before, last])[-CONFIRMED_MAX_CHARS:] if REMEMBERING.search(last) else last
+    return "\n".join([*before, last])[-CONFIRMED_MAX_CHARS:] if REMEMBERING.search(last.lower()) else last

@@ -8,12 +8,12 @@ from memory.trust.rule import SourceText
 from memory.trust.suggestions import wait
 from oneclaw.models import Space
 
+# In a text in lower case. Words with the same first letters stand together, so that few are tried at each place.
 INSTRUCTING = re.compile(
-    r"\b(?:always|never|must|should|do not|don't|you are|you will|whenever|if the user|make sure|remember|"
-    r"immer|nie(?:mals)?|musst|sollst|sollte|du bist|sobald|wenn der nutzer|"
-    r"toujours|jamais|tu dois|vous devez|tu es|vous êtes|siempre|nunca|debes|eres|cuando el usuario)\b"
-    r"|必ず|常に|してください|しないで|なさい|必须|總是|总是|不要|永远|绝不|你是",
-    re.IGNORECASE,
+    r"\b(?=\w)(?:always|n(?:ever|ie|iemals|unca)|m(?:ust|usst|ake sure)|s(?:hould|ollst|ollte|obald|iempre)|"
+    r"d(?:o not|on't|u bist|ebes)|you (?:are|will)|w(?:henever|enn der nutzer)|i(?:f the user|mmer)|remember|"
+    r"t(?:oujours|u dois|u es)|jamais|vous (?:devez|êtes)|eres|cuando el usuario)\b"
+    r"|必ず|常に|してください|しないで|なさい|必须|總是|总是|不要|永远|绝不|你是"
 )
 
 
@@ -29,4 +29,4 @@ def ask_about(space: Space, path: str, content: str, name: str) -> Suggestion | 
 
 def marked_lines(text: str) -> list[tuple[str, bool]]:
     """Return each line of `text`, and whether it instructs the assistant. Pure."""
-    return [(line, bool(INSTRUCTING.search(line))) for line in text.strip("\n").split("\n")]
+    return [(line, bool(INSTRUCTING.search(line.lower()))) for line in text.strip("\n").split("\n")]

@@ -20,16 +20,17 @@ def wait(
     source: MemoryRevision | None = None,
     message_id: int | None = None,
     writers: Sequence[int] = (),
+    base_version: int | None = None,
 ) -> Proposal:
     """Return the waiting proposal of `text` for `space`, made unless it waits already; `writers` are the ids of others
-    whose words it may hold. Idempotent."""
+    whose words it may hold, `base_version` is that of the instructions that it replaces. Idempotent."""
     key = {"space": space, "text_hash": text_hash(space.pk, text), "state": State.WAITING}
     about = {"kind": kind, "source": source, "message_id": message_id, "writers": list(writers) or None}
-    row = Proposal(**key, text=text, author=author, **about)
+    row = Proposal(**key, text=text, author=author, base_version=base_version, **about)
     Proposal.objects.bulk_create([row], ignore_conflicts=True)
     found = Proposal.objects.filter(**key).select_related("space").first()
     # Without one it was answered in between: it is proposed again.
-    return found or wait(space, text, author, kind, source, message_id, writers)
+    return found or wait(space, text, author, kind, source, message_id, writers, base_version)
 
 
 def to_decide(user: User) -> QuerySet[Proposal]:

@@ -27,19 +27,18 @@ Kind = Suggestion.Kind
 SOURCE_MAX_CHARS = 200_000
 SENTENCE = re.compile(r"(?<=[.!?;。！？；])\s+|(?<=[。！？；])|\n+")
 QUESTION = re.compile(r"[?？][\s*_)\"”»]*\Z")
+# In a text in lower case, as RELATIVE_DAY.
 REMEMBERING = re.compile(
-    r"\b(?:remember|memori[sz]e|note|save|merk\w*|notier\w*|speicher\w*|vergiss|retiens|rappelle\w*|souviens|note[rz]?|"
-    r"enregistre\w*|recuerd\w*|guarda\w*|anota\w*|memoriza)\b|覚え|記憶|メモ|记住|記住|记下|保存",
-    re.IGNORECASE,
+    r"\b(?=\w)(?:remember|memori[sz]e|note[rz]?|save|merk\w*|notier\w*|speicher\w*|vergiss|retiens|rappelle\w*|souviens|"
+    r"enregistre\w*|recuerd\w*|guarda\w*|anota\w*|memoriza)\b|覚え|記憶|メモ|记住|記住|记下|保存"
 )
 # Time words, by which the person means a date that the model writes out.
 RELATIVE_DAY = re.compile(
-    r"\b(?:today|tonight|tomorrow|yesterday|week|month|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day|ago|since|old|"
-    r"heute|morgen|gestern|woche|monat|jahr|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|seit|alt|"
+    r"\b(?=\w)(?:today|tonight|tomorrow|yesterday|week|month|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day|ago|since|"
+    r"old|heute|morgen|gestern|woche|monat|jahr|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|seit|alt|"
     r"aujourd.hui|demain|hier|semaine|mois|an|ans|année|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|depuis|"
     r"hoy|mañana|ayer|semana|mes|año|años|lunes|martes|miércoles|jueves|viernes|sábado|domingo|desde)s?\b"
-    r"|今日|明日|昨日|来週|来月|来年|今年|曜日|歳|今天|明天|昨天|下周|下个月|明年|周|星期|岁",
-    re.IGNORECASE,
+    r"|今日|明日|昨日|来週|来月|来年|今年|曜日|歳|今天|明天|昨天|下周|下个月|明年|周|星期|岁"
 )
 
 
@@ -80,7 +79,7 @@ class Sent:
     def statements(self) -> list[Terms]:
         """Return the terms of each typed sentence; a question says nothing, unless it asks to remember."""
         found = (part for text in self.typed for part in sentences(text))
-        said = (part for part in found if not QUESTION.search(part) or REMEMBERING.search(part))
+        said = (part for part in found if not QUESTION.search(part) or REMEMBERING.search(part.lower()))
         return [Terms.of(part, self.language) for part in said]
 
     @cached_property
@@ -95,7 +94,7 @@ class Sent:
         names = Terms.of(self.names, self.language).content
         if self.today is None:
             return names
-        is_near = any(RELATIVE_DAY.search(text) for text in self.typed)
+        is_near = any(RELATIVE_DAY.search(text.lower()) for text in self.typed)
         days = {self.today + dt.timedelta(days=away) for away in (range(-8, 15) if is_near else [0])}
         years = {f"{NUMBER}{self.today.year + away}" for away in ((-1, 0, 1) if is_near else [0])}
         near = {f"{NUMBER}{number}" for day in days for number in (day.day, day.month)} if is_near else set()

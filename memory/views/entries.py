@@ -95,7 +95,9 @@ def forget_entry(request: SignedInRequest, document_id: int, line: int) -> HttpR
     """Ask in the row of an entry whether to forget it, with what would go; POST with the plan's digest forgets it."""
     document = writable_document(request, document_id)
     shown = requested_entry(request, document, line)
-    if shown is None or not may_forget(request.user, document.space):
+    if not may_forget(request.user, document.space):
+        return right_ended(request)
+    if shown is None:
         return changed_meanwhile(request)
     if not request.htmx:
         return redirect(reverse("memory_forget", query={"q": shown.text, "space": document.space_id}))
@@ -159,6 +161,14 @@ def refused(request: SignedInRequest, sentence: str) -> HttpResponse:
         return render(request, "memory/_entry_changed.html", {"sentence": sentence, "next": back(request)})
     messages.error(request, sentence)
     return redirect(back(request))
+
+
+def right_ended(request: SignedInRequest) -> HttpResponse:
+    """Say in the row that the person may not forget there any more. Raise Http404 without htmx."""
+    if not request.htmx:
+        raise Http404
+    sentence = _("You may not forget entries of this memory any more.")
+    return render(request, "memory/_entry_changed.html", {"sentence": sentence, "next": back(request)})
 
 
 def changed_meanwhile(request: SignedInRequest) -> HttpResponse:

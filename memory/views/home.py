@@ -25,6 +25,7 @@ from memory.tools.proposals import writes_directly
 from memory.tools.waiting import marks_of
 from memory.views.forgetting import parsed_number
 from memory.views.inbox import waiting_items
+from memory.views.proposal_cards import cards_of
 from oneclaw.models import Space
 from oneclaw.people.requests import SignedInRequest
 
@@ -75,7 +76,7 @@ def proposed_in(request: SignedInRequest, space: Space) -> dict[str, Any]:
     """Return what the page of a shared memory shows of the proposals for it."""
     rows = Proposal.objects.visible_to(request.user).waiting().filter(space=space).select_related("author", "space")
     return {
-        "proposed": list(rows.order_by("-pk")[:PAGE_MAX_ENTRIES]),
+        "proposed": cards_of(rows.order_by("-pk")[:PAGE_MAX_ENTRIES], request.user),
         "to_decide": set(Proposal.objects.to_decide_by(request.user).filter(space=space).values_list("pk", flat=True)),
         "needs_nobody": writes_directly(request.user, space),
         "here": request.get_full_path(),

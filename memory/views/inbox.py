@@ -26,6 +26,7 @@ from memory.tools import decisions, reviews, saved, suggestions
 from memory.trust import proposals
 from memory.trust.instructions import marked_lines
 from memory.trust.suggestions import decline, waiting_for
+from memory.views.proposal_cards import cards_of
 from oneclaw.models import Space, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
@@ -42,7 +43,7 @@ def inbox(request: SignedInRequest) -> HttpResponse:
         "questions": decisions.open_questions(request.user),
         "suggestions": with_lines(rows[:SHOWN_MAX_SUGGESTIONS]),
         "reviews": reviews.pending(request.user),
-        "proposals": proposals.to_decide(request.user)[:SHOWN_MAX_SUGGESTIONS],
+        "proposals": cards_of(proposals.to_decide(request.user)[:SHOWN_MAX_SUGGESTIONS], request.user),
         "declined": proposals.declined_of(request.user)[:SHOWN_MAX_SUGGESTIONS],
         "waiting_skills": waiting_own_skills(request.user),
         "gone": len(documents_without_file(Space.objects.own_of(request.user))),

@@ -53,10 +53,10 @@ GREETING = re.compile(
 SMALL_TALK = re.compile(
     r"^\W*+(?:thanks?|thank you|thx|danke|ok(?:ay)?|bye|good night|tschüss|yes|no|ja|nein)\b.{0,20}$", re.I
 )
+# In a text in lower case.
 HELP = re.compile(
-    r"\bhelp\b|\bwhat\s+can\s+you\s+do\b|\bhilfe\b|\bwas\s+kannst\s+du\b|\baide\b|\bque\s+(?:pouvez-vous|peux-tu)\s+faire\b"
-    r"|\bayuda\b|\bqué\s+puedes\s+hacer\b|你(?:能|会)做什么|何ができ",
-    re.IGNORECASE,
+    r"\b(?=\w)(?:help|what\s+can\s+you\s+do|hilfe|was\s+kannst\s+du|aide|que\s+(?:pouvez-vous|peux-tu)\s+faire"
+    r"|ayuda|qué\s+puedes\s+hacer)\b|你(?:能|会)做什么|何ができ"
 )
 # A full stop inside a name or an address does not end a sentence.
 SENTENCE = re.compile(r"[^\n]+?(?:(?<=[.!?])(?=\s)|$)", re.MULTILINE)

@@ -112,7 +112,7 @@ def _answer(body: dict[str, Any], asked: str) -> Reply:
             return _say("Let me look.", tool_use("memory_search", _search(asked)))
         return _say("I found nothing about that.")
     first = len(body["messages"]) == 1
-    if intents.HELP.search(asked):
+    if intents.HELP.search(asked.lower()):
         return _say(f"{WHAT_I_AM}\n\n{WHAT_I_DO}")
     rest = intents.greeting(asked)
     if not rest.strip():

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from oneclaw.models import Group, User
+from oneclaw.models import Group, Invitation, User
 from oneclaw.people import roles
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.sign_in.fresh import fresh_sign_in_required
@@ -26,6 +26,12 @@ class OwnGroupError(groups.GroupError):
     """Who manages people may not give themselves the spaces of a group."""
 
     wording = _("You cannot add yourself to a group. Ask an owner of OneClaw.")
+
+
+class OwnInvitationError(groups.GroupError):
+    """Who manages people may not give the spaces of a group to an account whose link they have made."""
+
+    wording = _("You have invited this person yourself. Another administrator has to add them.")
 
 
 @require_http_methods(["GET", "POST"])
@@ -75,13 +81,17 @@ def changed(request: SignedInRequest, group: Group) -> HttpResponse:
 def added(actor: User, group: Group, email: str) -> None:
     """Put the person with the address `email` into `group`. Raise GroupError, NoSuchPersonError.
 
-    Who keeps people reads no memory of teams by that: only owners put themselves into a group, also into one without
-    spaces, which may be given one later.
+    Who keeps people reads no memory of teams by that: only owners put themselves, or whom they have invited, into any
+    group, also into one without spaces, which may be given one later.
     """
     person = groups.person_with(email)
-    # Of the row: the database takes addresses for the same that differ in Python.
-    if person.pk == actor.pk and not actor.has_perm(roles.GRANT_ROLES):
-        raise OwnGroupError
+    if not actor.has_perm(roles.GRANT_ROLES):
+        # Of the row: the database takes addresses for the same that differ in Python.
+        if person.pk == actor.pk:
+            raise OwnGroupError
+        is_own_invitation = Invitation.objects.filter(accepted_by=person, invited_by=actor).exists()
+        if is_own_invitation and not roles.groups_to_give(actor).filter(pk=group.pk).exists():
+            raise OwnInvitationError
     groups.add(group, person)
 
 

@@ -9,6 +9,7 @@ account stays for KEPT_DAYS, because who was in it could dismiss it.
 import datetime as dt
 import logging
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TypedDict
 
 from django.conf import settings
@@ -36,8 +37,8 @@ class StoredNotice(TypedDict):
 
 
 @transaction.atomic
-def tell(person: User, reason: Reason, *, kept: bool = False, by_mail: bool = True) -> None:
-    """Store a notice for `person`, and mail it where there is a mail server."""
+def tell(person: User, reason: Reason, *, kept: bool = False, by_mail: bool = True, former: str = "") -> None:
+    """Store a notice for `person`, and mail it where there is a mail server, also to their `former` address."""
     row = User.objects.select_for_update(no_key=True).get(pk=person.pk)
     now = timezone.now()
     until = (now + dt.timedelta(days=KEPT_DAYS)).isoformat() if kept else ""
@@ -46,17 +47,19 @@ def tell(person: User, reason: Reason, *, kept: bool = False, by_mail: bool = Tr
     row.save(update_fields=["notices"])
     person.notices = row.notices
     if by_mail:
-        mail(person, reason)
+        mail(person, reason, former)
 
 
-def mail(person: User, reason: Reason) -> None:
-    """Mail the sentence of `reason` to `person` after the commit, where there is a mail server."""
+def mail(person: User, reason: Reason, former: str = "") -> None:
+    """Mail the sentence of `reason` to `person`, also to a `former` address, after the commit, where there is a mail
+    server."""
     if not settings.MAIL:
         return
     with translation.override(person.language or settings.LANGUAGE_CODE):
         text = f"{reason}\n\n{_('If you did not expect this, tell your administrator.')}"
         subject = _("Your OneClaw account")
-    transaction.on_commit(lambda: _send(subject, text, person.email))
+    for email in filter(None, (person.email, former)):
+        transaction.on_commit(partial(_send, subject, text, email))
 
 
 def _send(subject: str, text: str, email: str) -> None:

@@ -76,6 +76,26 @@ def end_all(person: User) -> None:
     keys.end_all(person)
 
 
+class EndKeysValidator:
+    """End the API keys of a person with each new password, on whatever way it is saved.
+
+    Django calls `password_changed` of all AUTH_PASSWORD_VALIDATORS when a row is saved after `set_password`, but not
+    when it only stores a hash anew. Sign-ins end by themselves: each has a hash of the password.
+    """
+
+    def validate(self, password: str, user: User | None = None) -> None:
+        """Allow every password."""
+
+    def get_help_text(self) -> str:
+        """Return the empty text: no password is refused."""
+        return ""
+
+    def password_changed(self, password: str, user: User | None = None) -> None:
+        """End the keys, and say so on the person's next page."""
+        if user is not None and keys.end_all(user):
+            notices.tell(user, Reason("people.keys_ended"), by_mail=False)
+
+
 @receiver(password_reset)
 def on_reset(sender: object, user: User, **kwargs: Any) -> None:
     """Tell the person that their password was reset by mail, and end what the old one had opened."""
@@ -86,8 +106,6 @@ def on_reset(sender: object, user: User, **kwargs: Any) -> None:
 
 @receiver([password_changed, password_set])
 def on_change(sender: object, user: User, **kwargs: Any) -> None:
-    """Tell the person by mail that they have a new password, and end their keys, which the page says."""
+    """Tell the person by mail that they have a new password."""
     User.objects.filter(pk=user.pk).update(link_shown_to=None)
-    if keys.end_all(user):
-        notices.tell(user, Reason("people.keys_ended"), by_mail=False)
     notices.mail(user, Reason("people.password_changed"))

@@ -4,10 +4,11 @@ from typing import Any
 
 from django.contrib.auth.backends import BaseBackend
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.audit.record import record
-from oneclaw.models import AuditKind, Offboarding, User
+from oneclaw.models import AuditKind, Group, Offboarding, User
 from oneclaw.people import keys
 from oneclaw.text import UserFacingError
 
@@ -120,6 +121,13 @@ def is_leaving(person: User) -> bool:
 def may_give(actor: User, role: str) -> bool:
     """Return whether `actor` may give a person `role`; every people admin may invite members."""
     return actor.has_perm(GRANT_ROLES) or (role == Role.MEMBER and actor.has_perm(MANAGE_PEOPLE))
+
+
+def groups_to_give(actor: User) -> QuerySet[Group]:
+    """Return the groups that `actor` may give to an account whose link they have made, which may be a second one of
+    their own: who may not give roles gains no group by that."""
+    kept_here = Group.objects.filter(managed_by="")
+    return kept_here if actor.has_perm(GRANT_ROLES) else kept_here.filter(members__user=actor)
 
 
 def set_role(person: User, role: str) -> None:

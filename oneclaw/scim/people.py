@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 from oneclaw.audit.record import record
 from oneclaw.models import AuditEvent, AuditKind, User
 from oneclaw.people import keys, roles
-from oneclaw.people.addresses import check_email
+from oneclaw.people.addresses import after_change, check_email
 from oneclaw.people.sign_in.claims import SCIM
 
 NAME_MAX_CHARS = 150
@@ -71,8 +71,6 @@ def store(user: User, resource: scim.User[Any]) -> None:
             raise scim.MutabilityException(detail="The address of a person with a role cannot be changed here.")
         if User.objects.filter(email__iexact=email).exclude(pk=user.pk).exists():
             raise scim.UniquenessException(detail="There is a person with this userName.")
-        # A former address must not sign in.
-        EmailAddress.objects.filter(user=user).exclude(email__iexact=email).delete()
     if user.pk and not active:
         refuse_without_owner(user)
     if user.pk and active and not user.is_active:
@@ -82,6 +80,7 @@ def store(user: User, resource: scim.User[Any]) -> None:
             raise scim.ForbiddenException(detail="An administrator has disabled this account, and can enable it.")
     if resource.external_id and User.objects.filter(directory_id=resource.external_id).exclude(pk=user.pk).exists():
         raise scim.UniquenessException(detail="There is a person with this externalId.")
+    former = user.email
     user.email, user.first_name = email, name_of(resource)[:NAME_MAX_CHARS]
     # Without an id of its own the directory keeps the person by ours.
     user.directory_id = resource.external_id or user.directory_id or email
@@ -90,6 +89,8 @@ def store(user: User, resource: scim.User[Any]) -> None:
     if changes:
         user.is_active, user.awaits_approval = active, False
     user.save()
+    if not is_new and former != email:
+        after_change(user, former, by=None)
     if changes and not is_new:
         end_keys_of_disabled(user)
         record(AuditKind.PERSON_ENABLED if active else AuditKind.PERSON_DISABLED, person=user, by=SCIM)

@@ -1,4 +1,5 @@
-"""The names of spaces for those who keep people and rules: while curation is closed, only of the spaces they are in."""
+"""The names of spaces for those who keep people and rules, or read usage and the audit log: while curation is closed,
+only of the spaces they are in."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,9 +26,13 @@ class SpaceNames:
 
     def of(self, space: Space) -> str:
         """Return the name of `space`, or its number."""
-        if self.known is None or space.pk in self.known:
-            return space.name
-        return _("Space %(number)d") % {"number": space.pk}
+        return self.of_row(space.pk, space.name)
+
+    def of_row(self, space_id: int, name: str) -> str:
+        """Return `name`, that of the space with this id, or its number."""
+        if self.known is None or space_id in self.known:
+            return name
+        return _("Space %(number)d") % {"number": space_id}
 
     def of_all(self, spaces: Iterable[Space]) -> list[str]:
         """Return the names of `spaces`."""

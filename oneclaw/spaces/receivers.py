@@ -1,4 +1,5 @@
-"""Send `roles_changed` whenever a row is written or deleted that gives a role in a space, by whatever code."""
+"""Send `roles_changed` whenever a row is written or deleted that gives a role in a space, and end the invitation of a
+new member, by whatever code."""
 
 from collections.abc import Collection, Iterable
 from functools import partial
@@ -9,7 +10,7 @@ from django.db.models.signals import post_save, pre_delete
 from django.dispatch import receiver
 
 from oneclaw import pubsub
-from oneclaw.models import GroupMember, Space, SpaceGroup, SpaceMember
+from oneclaw.models import GroupMember, Space, SpaceGroup, SpaceInvitation, SpaceMember
 from oneclaw.spaces.signals import roles_changed
 
 # A hint carries the ids of at most this many people; without them it is about all.
@@ -19,6 +20,13 @@ HINT_MAX_USERS = 200
 @receiver([post_save, pre_delete], sender=SpaceMember)
 def when_member_changes(instance: SpaceMember, **_: Any) -> None:
     announce([instance.space_id], [instance.user_id])
+
+
+@receiver(post_save, sender=SpaceMember)
+def when_member_is_added(instance: SpaceMember, created: bool, **_: Any) -> None:
+    """Delete the open invitation of a new member, or it would let them in again after they are removed."""
+    if created:
+        SpaceInvitation.objects.filter(space=instance.space_id, email=instance.user.email.lower()).delete()
 
 
 @receiver([post_save, pre_delete], sender=SpaceGroup)

@@ -20,6 +20,7 @@ from oneclaw.audit.record import record
 from oneclaw.models import AuditDelivery, AuditEvent, AuditKind, Space, User
 from oneclaw.people.named import named
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.spaces.names import SpaceNames
 from oneclaw.threads import in_database
 
 PAGE_EVENTS, PART_EVENTS = 50, 1000
@@ -63,25 +64,27 @@ def audit_page(request: SignedInRequest) -> HttpResponse:
     page = Paginator(form.events(), PAGE_EVENTS).get_page(request.GET.get("page"))
     people = User.objects.in_bulk({pk for event in page for pk in (event.actor, event.person) if pk})
     spaces = Space.objects.in_bulk({event.space for event in page if event.space})
+    names = SpaceNames.for_reader(request.user)
     filters = request.GET.copy()
     filters.pop("page", None)
     context = {
         "form": form,
         "page": page,
-        "rows": [row_of(event, people, spaces) for event in page],
+        "rows": [row_of(event, people, spaces, names) for event in page],
         "filters": filters.urlencode(),
         "delivery": AuditDelivery.objects.exclude(failures=0).first(),
     }
     return render(request, "team/audit.html", context)
 
 
-def row_of(event: AuditEvent, people: dict[int, User], spaces: dict[int, Space]) -> dict[str, Any]:
+def row_of(event: AuditEvent, people: dict[int, User], spaces: dict[int, Space], names: SpaceNames) -> dict[str, Any]:
     """Return `event` as the page shows it, with the people and the space that still exist."""
+    space = spaces.get(event.space or 0)
     return {
         "event": event,
         "actor": people.get(event.actor or 0),
         "person": people.get(event.person or 0),
-        "space": spaces.get(event.space or 0),
+        "space": "" if space is None else names.of(space),
         "details": ", ".join(f"{name}: {value}" for name, value in sorted(event.details.items())),
     }
 

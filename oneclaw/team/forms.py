@@ -44,7 +44,7 @@ class InviteForm(forms.Form):
         self.fields["role"].choices = [  # type: ignore[attr-defined]
             (value, label) for value, label in User.Role.choices if roles.may_give(actor, value)
         ]
-        self.fields["groups"].queryset = Group.objects.filter(managed_by="")  # type: ignore[attr-defined]
+        self.fields["groups"].queryset = roles.groups_to_give(actor)  # type: ignore[attr-defined]
         if not self.fields["groups"].queryset.exists():  # type: ignore[attr-defined]
             del self.fields["groups"]
         if len(self.fields["role"].choices) < 2:  # type: ignore[attr-defined]

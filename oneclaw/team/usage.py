@@ -1,6 +1,7 @@
 """What everybody's calls of models have cost: a page, and a file for a spreadsheet."""
 
 import csv
+from dataclasses import replace
 
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpResponse
@@ -8,9 +9,10 @@ from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
-from oneclaw.models import Spend
+from oneclaw.models import Spend, SpendQuerySet
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.usage import chart_of, month_asked, months_of
+from oneclaw.spaces.names import SpaceNames
 from oneclaw.spend import budgets, report
 
 TITLES = {
@@ -40,16 +42,25 @@ def usage(request: SignedInRequest) -> HttpResponse:
     month = month_asked(request)
     spends = month.of_spends(Spend.objects.all())
     whole = report.sums_of(spends)
+    names = SpaceNames.for_reader(request.user)
     context = {
         **months_of(month, request),
         "whole": whole,
         "memory_percent": report.share(report.sums_of(report.of_memory(spends)), whole),
         **chart_of(report.by_day(spends, month), whole),
-        "tables": [(title, report.by(spends, grouping)[:TABLE_MAX_ROWS]) for grouping, title in TITLES.items()],
+        "tables": [(title, rows_of(spends, grouping, names)) for grouping, title in TITLES.items()],
         "budgets": budgets.states_of_all(),
         "may_change_budgets": request.user.has_perm("oneclaw.change_budget"),
     }
     return render(request, "team/usage.html", context)
+
+
+def rows_of(spends: SpendQuerySet, grouping: str, names: SpaceNames) -> list[report.Row]:
+    """Return the first rows of a table, with those names of spaces that its reader is shown."""
+    rows = report.by(spends, grouping)[:TABLE_MAX_ROWS]
+    if grouping != "space":
+        return rows
+    return [replace(row, name=names.of_row(int(row.key), row.name)) if row.key else row for row in rows]
 
 
 @require_GET
@@ -61,11 +72,13 @@ def as_csv(request: SignedInRequest) -> HttpResponse:
     response["Content-Disposition"] = f'attachment; filename="usage-{month}.csv"'
     writer = csv.writer(response)
     writer.writerow(COLUMNS)
+    names = SpaceNames.for_reader(request.user)
     for row in report.lines(month.of_spends(Spend.objects.all()), month):
-        space = PRIVATE_NAME if row["is_private"] else row["shared_name"]
-        names = [row["user__email"], space, str(row["shared_space"] or ""), row["purpose"], row["model"]]
+        space_id, space = row["shared_space"], PRIVATE_NAME if row["is_private"] else row["shared_name"]
+        space = names.of_row(space_id, space) if space_id else space
+        texts = [row["user__email"], space, str(space_id or ""), row["purpose"], row["model"]]
         tokens = [row[f"sum_{name}"] for name in Spend.TOKENS]
-        cells = [row["day"].isoformat(), *map(harmless, names), row["calls"], *tokens]
+        cells = [row["day"].isoformat(), *map(harmless, texts), row["calls"], *tokens]
         writer.writerow([*cells, f"{row['sum_cost']:f}", row["unpriced"]])
     return response
 

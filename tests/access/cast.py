@@ -30,6 +30,8 @@ class Cast:
 
     people: dict[str, User] = field(default_factory=dict)
     space: Space = field(default_factory=Space)
+    # The neighbour's.
+    other_space: Space = field(default_factory=Space)
     sessions: dict[str, ChatSession] = field(default_factory=dict)
     private: dict[str, object] = field(default_factory=dict)
     shared: dict[str, object] = field(default_factory=dict)
@@ -58,6 +60,11 @@ class Cast:
     def shared_ids(self) -> dict[str, object]:
         """Return the ids of what the space has, and of what nobody shares, for the parameters that only that has."""
         return self.private | self.shared
+
+    @property
+    def mixed_ids(self) -> dict[str, object]:
+        """Return the ids of what the space has, with the id of the neighbour's space."""
+        return self.shared_ids | {"space_id": self.other_space.pk, "space": self.other_space.pk}
 
     @property
     def of_space(self) -> set[str]:
@@ -94,6 +101,8 @@ def with_people() -> Cast:
         name=cast.word("space", MEMBERS),
         description=cast.word("about", MEMBERS),
     )
+    cast.other_space = Space.objects.create(owner=cast.people["neighbour"], kind=Space.Kind.TEAM, name="Next door")
+    SpaceMember.objects.create(space=cast.other_space, user=cast.people["neighbour"], role="owner")
     for name, role in {"owner": "owner", "author": "editor", "editor": "editor", "reader": "reader"}.items():
         SpaceMember.objects.create(space=cast.space, user=cast.people[name], role=role)
     SpaceMember.objects.create(space=cast.space, user=cast.people["former"], role="editor").delete()

@@ -3,8 +3,11 @@
 import re
 
 # Everybody of the cast (cast.py). The author began the conversations, and is an editor of the space; former was one;
-# grouped reads through a group; staff may do everything in the administration, and has no role in the space.
-PEOPLE = ("owner", "author", "editor", "reader", "grouped", "former", "stranger", "staff")
+# grouped reads through a group; staff may do everything in the administration, and has no role in the space. Besides
+# the stranger, who has nothing, peer has a conversation, and neighbour owns another space.
+PEOPLE = ("owner", "author", "editor", "reader", "grouped", "former", "stranger", "peer", "neighbour", "staff")
+# Ordinary people with rows of the same kinds, who are asked with every id.
+PEERS = ("peer", "neighbour")
 # Somebody without an account.
 ROLES = (*PEOPLE, "outsider")
 

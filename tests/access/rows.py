@@ -51,6 +51,7 @@ def make_cast() -> Cast:
         keep_files(cast, kind, readers)
         converse(cast, kind, readers)
     keep_own(cast)
+    ChatSession.objects.create(key="peer", owner=cast.people["peer"], agent=default_agent(), title="Peer")
     keep_server(cast)
     return cast
 

@@ -309,6 +309,9 @@ OPERATIONS = """
     change_member                   owners
     remove_member                   owners
     remove_group                    owners
+    space_invitation_list           persons
+    accept_space_invitation         nobody
+    decline_space_invitation        nobody
 
     memory_space_list               persons
     document_list                   members

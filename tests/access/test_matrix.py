@@ -12,7 +12,7 @@ from tests.access import table
 from tests.access.addresses import REFUSED, Address, Answer, Asking, operations, pages, patterns
 from tests.access.cast import Cast, with_people
 from tests.access.fingerprint import BY_ASKING, BY_READING, fingerprint
-from tests.access.roles import MAY, ROLES, rules_of
+from tests.access.roles import MAY, PEERS, ROLES, rules_of
 
 # What differs between two answers about nothing: ids, tokens of forms, and times.
 VARYING = re.compile(
@@ -95,7 +95,7 @@ def asked_as(cast: Cast, address: Address, word: str) -> list[str]:
     """Return the people as whom the address is asked at a row of the space, or without a row."""
     may, reads = MAY[word], address.method == "get"
     if not address.parameters & cast.of_space:
-        asked = {*SOME}
+        asked = {*SOME, *(PEERS if address.parameters else ())}
     else:
         # What every member reads, an editor reads too; and a group gives no other roles than a membership.
         asked = {*ROLES} - ({"editor"} if reads and word == "members" else {"grouped"} if not reads else set())
@@ -109,12 +109,19 @@ def told_of_rows(cast: Cast, asking: Asking, address: Address, word: str, shared
     nothing = without_what_was_said(asking.answer("stranger", address, cast.missing_ids), address, cast.missing_ids)
     if learnt := difference(without_what_was_said(shared, address, cast.shared_ids), nothing):
         yield f"a stranger learns that it is there: {learnt}"
-    if word == "any-id" or ids_in(address, cast.private_ids) == ids_in(address, cast.shared_ids):
+    yield from of_other_space(cast, asking, address)
+    if word == "any-id":
+        # Which changes nothing, as the fingerprint says.
+        for role in PEERS:
+            if words := cast.beyond(asking.answer(role, address, cast.private_ids).text, role):
+                yield f"{role} reads {words} of what is private"
+        return
+    if ids_in(address, cast.private_ids) == ids_in(address, cast.shared_ids):
         return
     private = asking.answer("stranger", address, cast.private_ids)
     if learnt := difference(without_what_was_said(private, address, cast.private_ids), nothing):
         yield f"a stranger learns that there is something private: {learnt}"
-    for role in ("owner", "staff"):
+    for role in ("owner", "staff", *PEERS):
         told = asking.answer(role, address, cast.private_ids)
         if words := cast.beyond(told.text, role):
             yield f"{role} reads {words} of what is private"
@@ -124,6 +131,18 @@ def told_of_rows(cast: Cast, asking: Asking, address: Address, word: str, shared
         own = asking.answer("author", address, cast.private_ids)
         if own.is_refusal:
             yield f"the author gets {own.status} at what is private"
+
+
+def of_other_space(cast: Cast, asking: Asking, address: Address) -> Iterator[str]:
+    """Yield what the owner of another space gets of rows of the space when they name their own space."""
+    # A path names a document of each space.
+    if not {"space_id", "space"} & address.parameters or not address.parameters - {"space_id", "space", "path"}:
+        return
+    told = asking.answer("neighbour", address, cast.mixed_ids)
+    if words := cast.beyond(told.text, "neighbour"):
+        yield f"neighbour reads {words} by another space"
+    if not told.is_refusal:
+        yield f"neighbour gets {told.status} by another space"
 
 
 def ids_in(address: Address, ids: Mapping[str, object]) -> dict[str, object]:

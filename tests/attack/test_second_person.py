@@ -1,6 +1,7 @@
 """The second person is another person: whoever may have written a line does not approve it."""
 
 import json
+import re
 import uuid
 
 import pytest
@@ -149,12 +150,41 @@ def test_an_owner_changes_them_at_once_and_the_others_are_told(
     assert (len(told(ada)), len(told(mallory))) == (0, 1)
 
 
-def test_proposed_instructions_do_not_overwrite_later_ones(client, ada, mallory, space):
+def test_proposed_instructions_overwrite_later_ones_only_when_these_were_seen(client, ada, mallory, space):
     instruct(client, mallory, space)
+    card = client.get(f"/memory/?space={space.pk}").content.decode()
+    assert "They were changed after" not in card
     instruct(client, ada, space, "- Answer in German.")
+    row = Proposal.objects.get()
+    assert row.base_version == 0
     with pytest.raises(proposals.InstructionsChangedError):
-        proposals.accept(Proposal.objects.get(), ada)
+        proposals.accept(row, ada)
+
+    def accepted(seen_version):
+        form = {"answer": "accept", "seen_version": seen_version}
+        return client.post(f"/memory/proposals/{row.pk}", form, follow=True).content.decode()
+
+    # As the page was before the change: the newer instructions are shown, and it waits for another answer.
+    page = accepted(0)
+    assert "were changed in the meantime. Read them" in page
+    assert "They were changed after this was proposed." in page
+    assert "- Answer in German." in page
     assert MemoryDocument.objects.get(space=space, path="AGENTS.md").content == "- Answer in German.\n"
+    accepted(re.search(r'name="seen_version" value="(\d+)"', page)[1])
+    assert MemoryDocument.objects.get(space=space, path="AGENTS.md").content == "- Answer in French.\n"
+
+
+def test_a_proposal_is_edited_by_those_only_who_may_change_the_text_directly(client, ada, mallory, space):
+    for author, person, edits in ((mallory, ada, True), (ada, mallory, False)):
+        row = proposals.propose(space, f"The oven is {author.pk} degrees hot.", author, Proposal.Kind.WRITTEN)
+        if not row.is_waiting:
+            row = Proposal.objects.create(
+                space=space, text=row.text, text_hash="x", author=author, kind=Proposal.Kind.WRITTEN
+            )
+        client.force_login(person)
+        page = client.get("/memory/inbox/").content.decode()
+        assert f'id="proposal-{row.pk}"' in page
+        assert ("Edit before accepting" in page) == edits
 
 
 @pytest.mark.parametrize("kind", ["line", "instructions"])
@@ -163,7 +193,7 @@ def test_an_editor_accepts_no_words_of_their_own_in_the_place_of_a_proposal(ada,
     if kind == "line":
         row = proposals.propose(space, proposed, ada, Proposal.Kind.WRITTEN)
     else:
-        row = proposals.propose_instructions(space, proposed.replace("\n", "\r\n"), ada)
+        row = proposals.propose_instructions(space, proposed.replace("\n", "\r\n"), ada, 0)
     with pytest.raises(proposals.NotYoursToDecideError):
         proposals.accept(row, mallory, FACT)
     assert not MemoryDocument.objects.exists()
@@ -175,3 +205,14 @@ def test_an_editor_accepts_no_words_of_their_own_in_the_place_of_a_proposal(ada,
 def test_an_owner_edits_what_they_accept(ada, mallory, space):
     row = proposals.propose(space, "The oven is hot.", mallory, Proposal.Kind.WRITTEN)
     assert proposals.accept(row, ada, "The oven is cold.").accepted_text == "The oven is cold."
+
+
+@pytest.mark.parametrize("answer", ["accept", "decline"])
+def test_who_has_lost_the_role_meanwhile_is_told_so(client, ada, mallory, space, answer):
+    row = proposals.propose(space, "The oven is hot.", ada, Proposal.Kind.WRITTEN)
+    SpaceMember.objects.filter(space=space, user=mallory).update(role="reader")
+    client.force_login(mallory)
+    page = client.post(f"/memory/proposals/{row.pk}", {"answer": answer}, follow=True).content.decode()
+    assert "You cannot change the memory of “Kitchen” any more." in page
+    row.refresh_from_db()
+    assert row.is_waiting

@@ -3,7 +3,7 @@
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Case, IntegerField, Value, When
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBadRequest
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
@@ -16,6 +16,7 @@ from memory.policy.tombstones import LineForgottenError
 from memory.policy.viewers import viewers
 from memory.tools.proposals import ProposalError, propose_instructions
 from memory.transfer.archive import zip_space
+from memory.views.changes import form_number
 from memory.views.documents import zip_response
 from memory.views.settings.instructions import edited
 from memory.views.spaces.proposals import forgotten_in
@@ -59,8 +60,11 @@ def space_instructions(request: SignedInRequest, space_id: int) -> HttpResponse:
 
 def proposed_instructions(request: SignedInRequest, space: Space) -> HttpResponse:
     """Propose the instructions of the form, which another owner or editor has to approve; go back to the page."""
+    base_version = form_number(request, "base_version")
+    if base_version is None:
+        return HttpResponseBadRequest()
     try:
-        propose_instructions(space, request.POST.get("content", ""), request.user)
+        propose_instructions(space, request.POST.get("content", ""), request.user, base_version)
     except (ProposalError, InvalidTextError) as refusal:
         messages.error(request, str(refusal))
     except LineForgottenError:

@@ -80,7 +80,8 @@ def answer(request: SignedInRequest, proposal_id: int) -> HttpResponse:
         return HttpResponseBadRequest()
     try:
         if said == "accept":
-            decided = proposals.accept(row, request.user, request.POST.get("text"))
+            seen_version = parsed_number(request.POST.get("seen_version"))
+            decided = proposals.accept(row, request.user, request.POST.get("text"), seen_version)
             if decided.decided_by == request.user:
                 messages.success(request, _("Saved to the memory of “%(space)s”.") % {"space": row.space.name})
             else:
@@ -92,6 +93,8 @@ def answer(request: SignedInRequest, proposal_id: int) -> HttpResponse:
         elif said == "decline" and decline(row, request.user):
             messages.success(request, _("Declined."))
         else:
+            if rows.waiting().filter(pk=row.pk).exists():
+                proposals.check_decides(request.user, row)
             messages.info(request, _("Somebody else has answered this already."))
     except REFUSALS as error:
         messages.error(request, str(error))

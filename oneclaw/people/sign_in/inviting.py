@@ -37,6 +37,12 @@ class InvitedAlreadyError(UserFacingError):
     wording = gettext_lazy("%(email)s has an account or an invitation already.")
 
 
+class ForeignGroupError(UserFacingError):
+    """The invitation has groups that the actor may not give to an account whose link they see."""
+
+    wording = gettext_lazy("You can invite to groups only that you are in. Ask an owner of OneClaw.")
+
+
 class CsvError(UserFacingError):
     """The file of people has mistakes; no person was invited. `lines` has a sentence for each."""
 
@@ -60,10 +66,11 @@ class Wish:
 def invite(actor: User, wish: Wish, days: int) -> tuple[Invitation, str]:
     """Make an invitation that is valid for `days` and return it with its link, which is not stored.
 
-    Raise MayNotError when the actor may not give the role, and InvitedAlreadyError for a known address.
+    Raise MayNotError or ForeignGroupError when the actor may not give that, InvitedAlreadyError for a known address.
     """
-    if not roles.may_give(actor, wish.role):
-        raise roles.MayNotError
+    # Those of a provider it keeps itself.
+    groups = [group for group in wish.groups if not group.managed_by]
+    check_may_give(actor, wish.role, groups)
     email = wish.email.strip().lower()
     if email and User.objects.filter(email__iexact=email).exists():
         raise InvitedAlreadyError(email=email)
@@ -83,23 +90,32 @@ def invite(actor: User, wish: Wish, days: int) -> tuple[Invitation, str]:
             )
     except IntegrityError as error:
         raise InvitedAlreadyError(email=email) from error
-    # Those of a provider it keeps itself.
-    invitation.groups.set([group for group in wish.groups if not group.managed_by])
+    invitation.groups.set(groups)
     record(AuditKind.INVITED, actor=actor, invitation=invitation.pk, role=invitation.role)
     return invitation, link_of(token)
 
 
+def check_may_give(actor: User, role: str, groups: Iterable[Group]) -> None:
+    """Raise MayNotError or ForeignGroupError unless `actor` may give `role` and `groups` by a link that they see."""
+    if not roles.may_give(actor, role):
+        raise roles.MayNotError
+    if not {group.pk for group in groups} <= set(roles.groups_to_give(actor).values_list("pk", flat=True)):
+        raise ForeignGroupError
+
+
 @transaction.atomic
 def renew(actor: User, invitation_id: int) -> tuple[Invitation, str] | None:
-    """Give a pending invitation a new link, which ends the old one; None when it is not pending any more."""
+    """Give a pending invitation a new link by `actor`, which ends the old one; None when it is not pending any more.
+
+    Raise MayNotError or ForeignGroupError when the actor may not give what the invitation gives.
+    """
     invitation = Invitation.objects.pending().select_for_update().filter(pk=invitation_id).first()
     if invitation is None:
         return None
-    if not roles.may_give(actor, invitation.role):
-        raise roles.MayNotError
+    check_may_give(actor, invitation.role, invitation.groups.all())
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    invitation.token_hash = hashed(token)
-    invitation.save(update_fields=["token_hash"])
+    invitation.token_hash, invitation.invited_by = hashed(token), actor
+    invitation.save(update_fields=["token_hash", "invited_by"])
     return invitation, link_of(token)
 
 

@@ -39,6 +39,24 @@ def test_a_space_is_filled_handed_over_left_and_deleted(adas, strangers, ada, st
     assert not Space.objects.shared().exists()
 
 
+def test_an_invitation_is_listed_accepted_and_declined_by_its_person_only(adas, strangers, ada, stranger, team):
+    adas.post(f"/spaces/{team}/members", email=stranger.email, role="reader")
+    (listed,) = strangers.get("/space-invitations").json()
+    assert (listed["space"], listed["role"], listed["invited_by"]) == ("Engine room", "reader", str(ada))
+    address = f"/space-invitations/{listed['id']}"
+    assert adas.get("/space-invitations").json() == []
+    assert refusal(adas.post(address)) == (404, "not_found")
+    assert refusal(adas.delete(address)) == (404, "not_found")
+    joined = strangers.post(address).json()
+    assert (joined["id"], joined["role"]) == (team, "reader")
+    assert refusal(strangers.post(address)) == (404, "not_found")
+    members.leave(Space.objects.get(pk=team), stranger)
+    adas.post(f"/spaces/{team}/members", email=stranger.email)
+    (listed,) = strangers.get("/space-invitations").json()
+    assert strangers.delete(f"/space-invitations/{listed['id']}").status_code == 204
+    assert (strangers.get("/space-invitations").json(), strangers.get("/spaces").json()) == ([], [])
+
+
 def test_a_space_under_a_legal_hold_is_not_deleted(adas, team):
     holds.hold(None, "A case", space=Space.objects.get(pk=team))
     assert refusal(adas.client.delete(f"/api/v1/spaces/{team}")) == (409, "held")

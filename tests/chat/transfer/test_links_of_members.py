@@ -7,7 +7,7 @@ from chat.conversations import forking
 from chat.conversations.shared import share as shared_with_space
 from chat.library import spaces
 from chat.models import ChatSession, SharedLink
-from chat.transfer import share
+from chat.transfer import link_copies, share
 from oneclaw.models import Space, User
 from oneclaw.spaces import lifecycle, members
 from tests.conversations import send, settle
@@ -70,6 +70,31 @@ def test_nor_by_a_way_through_another_space_that_allows_it(ada, stranger, sessio
     # Who has written is in that space as well.
     members.add_by_email(elsewhere, stranger.email, "reader")
     assert share.share(ada, ChatSession.objects.get(pk=mine.pk), "week", "everybody")
+
+
+def test_nor_by_a_copy_of_a_link_for_the_members(ada, stranger, session, team):
+    link, _ = share.share(ada, session, "week", "space", team.pk)
+    copied = link_copies.copy_link(stranger, link)
+    of_copy, _ = share.share(stranger, copied, "week", "space", team.pk)
+    for person, holding in (
+        (stranger, copied),
+        (stranger, forking.fork(stranger, copied.messages.order_by("seq").last().pk)),
+        (ada, link_copies.copy_link(ada, of_copy)),
+    ):
+        with pytest.raises(share.NotForOutsideError):
+            share.share(person, holding, "week", "everybody")
+    elsewhere = lifecycle.create(stranger, lifecycle.checked_draft("Elsewhere", kind="team", links_for_everybody=True))
+    with pytest.raises(share.NotForOutsideError):
+        share.share(stranger, shared_with_space.share(stranger, copied, elsewhere), "week", "everybody")
+
+
+def test_nor_by_the_copy_of_who_has_left_a_space_that_allows_it(ada, stranger, session, team):
+    Space.objects.filter(pk=team.pk).update(links_for_everybody=True)
+    copied = link_copies.copy_link(stranger, share.share(ada, session, "week", "space", team.pk)[0])
+    assert share.share(stranger, copied, "week", "everybody")
+    members.remove(team.members.get(user=stranger), ada)
+    with pytest.raises(share.NotForOutsideError):
+        share.share(stranger, ChatSession.objects.get(pk=copied.pk), "week", "everybody")
 
 
 def test_where_the_space_allows_it_its_members_are_told(ada, stranger, session, team):

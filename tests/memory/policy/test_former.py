@@ -98,6 +98,8 @@ def test_what_came_from_a_space_is_shown_to_its_members_only(stranger, team, ans
     after = pages_of(answer, stranger)
     assert [(path, word) for path, page in after.items() for word in WORDS if word in page] == []
     assert "Left out: 1 passages" in after[f"/c/{answer.session_id}/context"]
+    assert "What you may not read any more is left out" in after[f"/messages/{answer.pk}/context"]
+    assert "What you may not read any more is left out" not in before[f"/messages/{answer.pk}/context"]
     assert "zqown" in after[f"/c/{answer.session_id}/context"]
     assert "of a memory that you cannot read any more" in after[f"/messages/{answer.parent_id}/details"]
     # Who is a member again finds it again: the rows have kept it.

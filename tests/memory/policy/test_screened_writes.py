@@ -195,7 +195,7 @@ def proposed(stage):
 
 
 def instructions_proposed(stage):
-    row = proposals.propose_instructions(stage.team, TEXT, stage.bob)
+    row = proposals.propose_instructions(stage.team, TEXT, stage.bob, 0)
     assert_kept(stage.policy)
     proposals.accept(row, stage.ada, f"{TEXT} in the kitchen")
 

@@ -154,7 +154,7 @@ def test_another_persons_entry_is_not_there_and_a_reader_changes_nothing(client,
     assert "Edit" in row
     assert "/forget" not in row
     forget = client.post(reverse("memory_entry_forget", args=[written.document_id, 1]), headers=HTMX)
-    assert "That entry was changed in the meantime." in forget.content.decode()
+    assert "You may not forget entries of this memory any more." in forget.content.decode()
 
 
 def test_what_waits_about_an_entry_is_marked_at_it(at, ada, document):

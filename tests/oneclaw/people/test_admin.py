@@ -2,8 +2,10 @@
 
 from allauth.account.models import EmailAddress
 from django.contrib import admin
+from django.core import mail
 
 from oneclaw.models import Group, Space, SpaceMember, User
+from oneclaw.people import notices
 
 PASSWORD = "correct horse battery"
 
@@ -31,16 +33,27 @@ def test_every_list_says_what_a_row_is(client, admin_person):
         assert page.count('<p class="help">Each row ') == 1, model
 
 
-def test_an_address_that_was_changed_opens_nothing_any_more(client, admin_person, ada):
+def test_an_address_that_was_changed_opens_nothing_any_more_and_its_person_is_told(
+    client, admin_person, ada, settings, django_capture_on_commit_callbacks
+):
+    settings.MAIL = True
     EmailAddress.objects.create(user=ada, email="ada@example.org", primary=True)
     sign_in(client, admin_person)
     fields = {"email": "Lovelace@Example.org", "timezone": "UTC", "is_active": "on"}
     fields |= {"date_joined_0": "2026-01-01", "date_joined_1": "10:00"}
-    assert client.post(f"/admin/oneclaw/user/{ada.pk}/change/", fields).status_code == 302
+    with django_capture_on_commit_callbacks(execute=True):
+        assert client.post(f"/admin/oneclaw/user/{ada.pk}/change/", fields).status_code == 302
     client.logout()
     client.post("/accounts/login/", {"login": "ada@example.org", "password": "correct horse battery"})
     assert "_auth_user_id" not in client.session
-    assert User.objects.get(pk=ada.pk).email == "lovelace@example.org"
+    ada.refresh_from_db()
+    assert ada.email == "lovelace@example.org"
+    (notice,) = notices.sentences(ada)
+    assert notice.startswith(
+        f"{admin_person} has changed the email address of your account from ada@example.org to lovel"
+    )
+    assert {mailed.to[0] for mailed in mail.outbox} == {"ada@example.org", "lovelace@example.org"}
+    assert all(notice in mailed.body for mailed in mail.outbox)
 
 
 def test_a_member_is_given_a_role_by_hand(client, admin_person, ada, stranger):

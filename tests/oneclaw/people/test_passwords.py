@@ -1,5 +1,6 @@
 """What follows from a new password: keys and sign-ins end, the person is told, and an admin's link names itself."""
 
+import io
 import re
 import time
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_totp_secret, hotp_value
 from django.core import mail
+from django.core.management import call_command
 from django.test import Client
 
 from memory.policy import curation
@@ -127,6 +129,19 @@ def test_a_change_of_the_password_ends_keys_and_says_so(ada):
     assert "Your API keys have ended" in page
     client.post("/settings/notices/dismiss")
     assert "Your API keys have ended" not in client.get("/settings/").content.decode()
+
+
+def test_so_does_one_by_a_command_and_not_a_hash_that_is_stored_anew(ada, settings, monkeypatch):
+    _key, token = keys.make(ada, "Backup", "never")
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2SHA1PasswordHasher", *settings.PASSWORD_HASHERS]
+    hers = signed_in(ada)
+    ada.refresh_from_db()
+    assert ada.password.startswith("pbkdf2_sha1")
+    assert keys.user_of(token) == ada
+    monkeypatch.setattr("getpass.getpass", lambda **_: NEW)
+    call_command("changepassword", ada.email, stdout=io.StringIO())
+    assert (keys.user_of(token), is_in(hers)) == (None, False)
+    assert "Your API keys have ended" in signed_in(ada, NEW).get("/settings/").content.decode()
 
 
 @pytest.mark.parametrize("way", ["sign-out", "active"])

@@ -77,6 +77,14 @@ def test_an_account_that_is_made_later_with_the_address_gets_nothing(ada, team):
     assert client_of(later).post(f"/spaces/invitations/{invitation.pk}", {"do": "accept"}).status_code == 404
 
 
+def test_an_invitation_ends_with_the_role_that_its_person_is_given_otherwise(ada, stranger, team):
+    invitation = space_invitations.invite(team, stranger.email, "owner", ada)
+    members.remove(members.add_by_email(team, stranger.email, "reader"), by=ada)
+    assert client_of(stranger).post(f"/spaces/invitations/{invitation.pk}", {"do": "accept"}).status_code == 404
+    assert not SpaceMember.objects.filter(user=stranger).exists()
+    assert not SpaceInvitation.objects.exists()
+
+
 def test_an_owner_withdraws_an_invitation_and_others_do_not(ada, stranger, admin_person, team):
     members.add_by_email(team, admin_person.email, "editor")
     invitation = space_invitations.invite(team, stranger.email, "reader", ada)

@@ -3,11 +3,12 @@
 import json
 
 import pytest
+from django.core import mail
 from django.test import Client
 
 from oneclaw.leaving import offboard
 from oneclaw.models import ApiKey, AuditEvent, AuditKind, Budget, Group, GroupMember, Space, User
-from oneclaw.people import keys, roles
+from oneclaw.people import keys, notices, roles
 
 TOKEN = "a token of at least thirty-two characters"
 USER, GROUP = "urn:ietf:params:scim:schemas:core:2.0:User", "urn:ietf:params:scim:schemas:core:2.0:Group"
@@ -67,6 +68,19 @@ def test_a_person_is_made_found_changed_and_disabled(call, ada):
     assert not grace.is_active
     # Who comes back has the account of before.
     assert call("POST", "Users", GRACE, 201)["id"] == made["id"]
+
+
+def test_a_person_is_told_of_an_address_that_the_directory_gives_them(
+    call, ada, settings, django_capture_on_commit_callbacks
+):
+    settings.MAIL = True
+    call("PATCH", f"Users/{ada.pk}", patch("replace", "displayName", "Ada"))
+    assert (notices.sentences(User.objects.get(pk=ada.pk)), mail.outbox) == ([], [])
+    with django_capture_on_commit_callbacks(execute=True):
+        call("PATCH", f"Users/{ada.pk}", patch("replace", "userName", "Lovelace@example.org"))
+    (notice,) = notices.sentences(User.objects.get(pk=ada.pk))
+    assert "has changed the email address of your account from ada@example.org to lovelace@example.org" in notice
+    assert [mailed.to for mailed in mail.outbox] == [["lovelace@example.org"], ["ada@example.org"]]
 
 
 def test_the_directory_enables_only_whom_it_has_disabled_itself(call, ada, admin_person):

@@ -9,6 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from oneclaw.models import Group, GroupMember, Invitation, SignInAttempt, User, clock
+from oneclaw.people import roles
 
 PASSWORD = "a long and quiet evening"
 NEW = {"name": "Grace", "password1": PASSWORD, "password2": PASSWORD}
@@ -50,6 +51,33 @@ def test_an_invited_person_gets_role_and_groups_and_the_link_ends(owner, admin_p
     assert Client().get(link).status_code == 410
     assert Client().post(link, NEW).status_code == 410
     assert not EmailAddress.objects.filter(user=grace, verified=True).exists()
+
+
+def test_a_people_admin_gives_an_account_whose_link_they_see_no_group_that_they_are_not_in(owner, ada):
+    own, other = Group.objects.create(name="Reading"), Group.objects.create(name="Research")
+    own.members.create(user=ada)
+    roles.set_role(ada, User.Role.PEOPLE)
+    ada.save()
+    hers = Client()
+    hers.post("/accounts/login/", {"login": ada.email, "password": "correct horse battery"})
+    assert (
+        hers.post("/team/invitations/new", {"email": "a@example.org", "days": "7", "groups": [other.pk]}).status_code
+        == 422
+    )
+    refused = hers.post("/team/invitations/many", {"many-lines": "a@example.org,,Research", "many-days": "7"})
+    assert "You can invite to groups only that you are in." in refused.content.decode()
+    assert not Invitation.objects.exists()
+    # Nor by a new link for the invitation of an owner.
+    invite(owner, groups=[other.pk])
+    renewed = hers.post(f"/team/invitations/{Invitation.objects.get().pk}/renew", follow=True)
+    assert "You can invite to groups only that you are in." in renewed.content.decode()
+    assert Client().post(invite(hers, "b@example.org", groups=[own.pk]), NEW).status_code == 302
+    second = User.objects.get(email="b@example.org")
+    assert [each.group for each in second.group_memberships.all()] == [own]
+    refused = hers.post(f"/groups/{other.pk}", {"do": "add", "email": second.email})
+    assert "You have invited this person yourself." in refused.content.decode()
+    owner.post(f"/groups/{other.pk}", {"do": "add", "email": second.email})
+    assert second.group_memberships.filter(group=other).exists()
 
 
 def test_a_link_without_an_address_asks_for_it_and_takes_over_no_account(owner, ada):

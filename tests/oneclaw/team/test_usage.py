@@ -7,8 +7,10 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.test import Client
 
-from oneclaw.models import Budget, Group, Space, Spend, User
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, Budget, Group, Space, Spend, User
 from oneclaw.people.roles import set_role
+from oneclaw.spaces import members
 from oneclaw.spend.calls import Payer, Spending
 
 pytestmark = pytest.mark.django_db
@@ -127,6 +129,21 @@ def test_the_names_of_private_agents_are_theirs_alone_and_those_of_teams_are_sho
     file = client.get(f"/team/usage.csv?month={JUNE}").content.decode()
     assert {line["space"] for line in csv.DictReader(file.splitlines())} == {"", "private", "Labs"}
     assert "Zyzzyva" not in file + response.content.decode()
+
+
+def test_while_curation_is_closed_only_spaces_of_the_reader_have_a_name(client, biller, ada, spent, settings):
+    biller.user_permissions.add(Permission.objects.get(codename="view_audit"))
+    labs, own = [Space.objects.create(owner=ada, kind=Space.Kind.TEAM, name=name) for name in ("Labs", "Gardening")]
+    members.add_by_email(own, biller.email, "reader")
+    for space in (labs, own):
+        at = dt.datetime.fromisoformat("2026-06-10T10:00Z")
+        Spend.objects.create(user=ada, space=space, purpose="notes", model="m", input_tokens=7, at=at)
+        record(AuditKind.SPACE_CHANGED, actor=ada, space=space)
+    client.force_login(biller)
+    for settings.CURATION, name in (("recorded", "Labs"), ("closed", f"Space {labs.pk}")):
+        for path in (f"/team/usage/?month={JUNE}", f"/team/usage.csv?month={JUNE}", "/team/audit/"):
+            page = text_of(client.get(path))
+            assert (name in page, "Labs" in page, "Gardening" in page) == (True, name == "Labs", True), path
 
 
 def test_a_shared_space_is_not_taken_for_private_memory_whatever_its_name(client, biller, ada, spent):
