@@ -1,6 +1,7 @@
 // Files for a library: chosen or dropped, sent one after the other; the list below is asked for again after each.
 
 import { find } from "./dom.js";
+import { filesOf } from "./dropped.js";
 
 const shown = document.querySelector("form[data-library]");
 if (shown instanceof HTMLFormElement) start(shown);
@@ -16,10 +17,14 @@ function start(form) {
   // A drag enters an element before it leaves the one around it.
   let depth = 0;
 
-  /** @param {Iterable<File>} files */
-  function add(files) {
+  /**
+   * @param {Iterable<File>} files
+   * @param {string[]} folders
+   */
+  function add(files, folders = []) {
     refused.replaceChildren();
     refused.hidden = true;
+    for (const name of folders) refuse(filled(status.dataset.folder, name));
     for (const file of files) queue = queue.then(() => send(file));
     queue = queue.then(() => void (status.textContent = ""));
   }
@@ -60,7 +65,8 @@ function start(form) {
     if (!hasFiles(event)) return;
     event.preventDefault();
     mark(event, -depth);
-    add([...(event.dataTransfer?.files ?? [])]);
+    const { files, folders } = filesOf(event.dataTransfer);
+    add(files, folders);
   });
 
   /**
