@@ -312,8 +312,15 @@ class Renderer(RendererHTML):
     def heading_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         return "</h3>\n"
 
+    def bullet_list_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        # Its markers are at the side of its first letter; static/css/direction.css does the rest.
+        tokens[index].attrSet("dir", "auto")
+        return self.renderToken(tokens, index, options, env)
+
+    ordered_list_open = blockquote_open = bullet_list_open
+
     def table_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-        return '<div class="wide" tabindex="0"><table>\n'
+        return '<div class="wide" tabindex="0" dir="auto"><table>\n'
 
     def table_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         return "</table></div>\n"
@@ -384,7 +391,8 @@ CLEANER = nh3.Cleaner(
     tag_attribute_values={
         "pre": {"tabindex": {"0"}},
         "span": {"tabindex": {"0"}},
-        "div": {"tabindex": {"0"}, "role": {"doc-footnote"}},
+        "div": {"tabindex": {"0"}, "role": {"doc-footnote"}, "dir": {"auto"}},
+        **{name: {"dir": {"auto"}} for name in ("ul", "ol", "blockquote")},
         "sup": {"tabindex": {"0"}, "role": {"link"}},
     },
     set_tag_attribute_values={"a": {"target": "_blank"}},

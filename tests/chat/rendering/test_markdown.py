@@ -15,17 +15,17 @@ LINK = 'target="_blank" rel="noopener noreferrer nofollow"'
         ("a & b < c", "<p>a &amp; b &lt; c</p>"),
         ("`a < b`", "<p><code>a &lt; b</code></p>"),
         ("## Two", '<h3 data-level="2">Two</h3>'),
-        ("> said", "<blockquote>\n<p>said</p>\n</blockquote>"),
-        ("3. three", '<ol start="3">\n<li>three</li>\n</ol>'),
+        ("> said", '<blockquote dir="auto">\n<p>said</p>\n</blockquote>'),
+        ("3. three", '<ol start="3" dir="auto">\n<li>three</li>\n</ol>'),
         ("---", "<hr>"),
         (
             "- [ ] open\n- [x] done",
-            '<ul class="contains-task-list">\n<li class="task-list-item"><span class="task">☐</span> open</li>\n'
+            '<ul class="contains-task-list" dir="auto">\n<li class="task-list-item"><span class="task">☐</span> open</li>\n'
             '<li class="task-list-item"><span class="task">☑</span> done</li>\n</ul>',
         ),
         (
             "| a | b |\n|:-:|--:|\n| 1 | 2 |",
-            '<div class="wide" tabindex="0"><table>\n<thead>\n<tr>\n<th class="center">a</th>\n'
+            '<div class="wide" tabindex="0" dir="auto"><table>\n<thead>\n<tr>\n<th class="center">a</th>\n'
             '<th class="right">b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td class="center">1</td>\n'
             '<td class="right">2</td>\n</tr>\n</tbody>\n</table></div>',
         ),

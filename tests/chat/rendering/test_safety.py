@@ -74,7 +74,7 @@ def assert_safe(html):
         if name == "role":
             assert (tag, value) in {("div", "doc-footnote"), ("sup", "link")}
             continue
-        assert name in ATTRIBUTES.get(tag, set()) | {"class", "tabindex", "target", "rel"}, (tag, name)
+        assert name in ATTRIBUTES.get(tag, set()) | {"class", "tabindex", "target", "rel", "dir"}, (tag, name)
         if name == "href":
             assert value.startswith(("http://", "https://", "mailto:"))
         if name == "class":
