@@ -48,6 +48,10 @@ ATTEMPTS = [
     '\\(" onmouseover="alert(1)\\)',
     "[^<img src=x onerror=alert(1)>]: <script>alert(1)</script>",
     'x[^"onclick="alert(1)]\n\n[^"onclick="alert(1)]: y',
+    '<u onclick="alert(1)">x</u><kbd style="position:fixed">y</kbd>',
+    "<details open ontoggle=alert(1)>\n<summary onclick=alert(1)>x</summary>\n\ny\n\n</details>",
+    "<details>\n<summary><script>alert(1)</script></summary>\n\n<img src=x onerror=alert(1)>\n\n</details>",
+    "<sub><sup></sub><script>alert(1)</script></sup>",
     "\u202e<script>\u202c",
     "<scr\0ipt>alert(1)</scr\0ipt>",
 ]
