@@ -322,6 +322,8 @@ class Renderer(RendererHTML):
         return code(tokens[index].content, "") + "\n"
 
     def list_item_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        # So is the marker of an item.
+        tokens[index].attrSet("dir", "auto")
         html = self.renderToken(tokens, index, options, env)
         checked = (tokens[index].meta or {}).get("checked")
         return html if checked is None else f'{html}<span class="task">{"☑" if checked else "☐"}</span> '
@@ -333,12 +335,10 @@ class Renderer(RendererHTML):
     def heading_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         return "</h3>\n"
 
-    def bullet_list_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-        # Its markers are at the side of its first letter; static/css/direction.css does the rest.
+    def blockquote_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        # Its border is at the side of its first letter; static/css/direction.css does the rest.
         tokens[index].attrSet("dir", "auto")
         return self.renderToken(tokens, index, options, env)
-
-    ordered_list_open = blockquote_open = bullet_list_open
 
     def table_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         return '<div class="wide" tabindex="0" dir="auto"><table>\n'
@@ -433,7 +433,7 @@ CLEANER = nh3.Cleaner(
         "pre": {"tabindex": {"0"}},
         "span": {"tabindex": {"0"}},
         "div": {"tabindex": {"0"}, "role": {"doc-footnote"}, "dir": {"auto"}},
-        **{name: {"dir": {"auto"}} for name in ("ul", "ol", "blockquote")},
+        **{name: {"dir": {"auto"}} for name in ("li", "blockquote")},
         "sup": {"tabindex": {"0"}, "role": {"link"}},
     },
     set_tag_attribute_values={"a": {"target": "_blank"}},

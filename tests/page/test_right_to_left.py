@@ -71,9 +71,15 @@ async def test_each_block_has_the_direction_of_its_first_letter(live, ada, scrip
             cells = table.locator("tr > :first-child")
             assert {await cell.evaluate(SIDE) for cell in await cells.all()} <= {at, "both"}
         directions = "each => getComputedStyle(each).direction"
-        assert await answer.locator("ul").evaluate(directions) == "rtl"
+        items = [await item.evaluate(directions) for item in await answer.locator("ul li").all()]
+        assert items == ["rtl", "ltr"]
+        # There is room for the marker at its side.
+        padding = await answer.locator("ul").evaluate(
+            "list => [getComputedStyle(list).paddingLeft, getComputedStyle(list).paddingRight]"
+        )
+        assert padding[0] == padding[1] != "0px"
         assert await answer.locator("blockquote").evaluate(directions) == "rtl"
-        assert await answer.locator("ol").evaluate(directions) == "ltr"
+        assert await answer.locator("ol li").evaluate(directions) == "ltr"
         assert await answer.locator("p code").evaluate("code => getComputedStyle(code).unicodeBidi") == "isolate"
         assert await sides("pre.code") == ["left"]
         said = page.locator("article[data-role=user] .said")

@@ -18,13 +18,13 @@ LINK = 'target="_blank" rel="noopener noreferrer nofollow"'
         ("`a < b`", "<p><code>a &lt; b</code></p>"),
         ("## Two", '<h3 data-level="2">Two</h3>'),
         ("> said", '<blockquote dir="auto">\n<p>said</p>\n</blockquote>'),
-        ("3. three", '<ol start="3" dir="auto">\n<li>three</li>\n</ol>'),
+        ("3. three", '<ol start="3">\n<li dir="auto">three</li>\n</ol>'),
         ("---", "<hr>"),
         (
             "- [ ] open\n- [x] done",
-            '<ul class="contains-task-list" dir="auto">\n'
-            '<li class="task-list-item"><span class="task">☐</span> open</li>\n'
-            '<li class="task-list-item"><span class="task">☑</span> done</li>\n</ul>',
+            '<ul class="contains-task-list">\n'
+            '<li class="task-list-item" dir="auto"><span class="task">☐</span> open</li>\n'
+            '<li class="task-list-item" dir="auto"><span class="task">☑</span> done</li>\n</ul>',
         ),
         (
             "| a | b |\n|:-:|--:|\n| 1 | 2 |",
@@ -153,7 +153,7 @@ def test_details_lie_in_details_and_hold_blocks():
     outer = f"<details>\n<summary>Out</summary>\n\n{inner}\n\n</details>\n\nAfter."
     html, after = blocks(outer)
     assert html.count("<details>") == html.count("</details>") == 2
-    assert "<li>b</li>" in html
+    assert '<li dir="auto">b</li>' in html
     assert "&lt;/" in html
     assert after == "<p>After.</p>"
 
