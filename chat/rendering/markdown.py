@@ -199,7 +199,7 @@ def _lines(group: Sequence[Token]) -> tuple[int, int]:
 
 LANGUAGE = re.compile(r"[\w.+#-]")
 ADDRESS = re.compile(r"://[^\s<>\x00-\x1f]+")
-LATIN_HOST = re.compile(r"://(?:[a-z0-9-]+\.)+[a-z]{2,}", re.IGNORECASE)
+LATIN_HOST = re.compile(r"://(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?", re.IGNORECASE)
 
 
 def _deep(state: StateBlock, first: int, end: int, silent: bool) -> bool:
@@ -240,20 +240,29 @@ def _address(state: StateInline, silent: bool) -> bool:
 
 
 def _before_punctuation(address: str) -> str:
-    """Return `address` up to "**", to punctuation of another script, or to words of one without spaces after a host."""
+    """Return `address` up to a quotation mark, "**", or what ends it in other scripts: their punctuation, punctuation
+    before one of their letters, or such a letter right after a Latin host."""
     host = LATIN_HOST.match(address)
     if host and is_unspaced(address[host.end() : host.end() + 1]):
         return host.group()
     for index, char in enumerate(address):
-        if address.startswith("**", index) or (char > "\x7f" and is_punctuation(char) and not _joins(address, index)):
+        after = address[index + 1 : index + 2]
+        if char == '"' or (char == "*" and after == "*"):
+            return address[:index]
+        if char in ",;!)]'" and is_unspaced(after) and not (char == ")" and _is_balanced(address[: index + 1])):
+            return address[:index]
+        if char > "\x7f" and is_punctuation(char) and not _is_in_name(char, after):
             return address[:index]
     return address
 
 
-def _joins(address: str, index: int) -> bool:
+def _is_balanced(text: str) -> bool:
+    return text.count("(") >= text.count(")")
+
+
+def _is_in_name(char: str, after: str) -> bool:
     """Return whether punctuation is part of a name, as in /wiki/Foo–Bar, or an emoji."""
-    within = address[index + 1 : index + 2].isalnum() and not is_unspaced(address[index])
-    return (within and address[index] in "–’·") or unicodedata.category(address[index]) == "So"
+    return (char in "–’·" and is_word(after)) or unicodedata.category(char) == "So"
 
 
 def _without_trailing_punctuation(address: str) -> str:
