@@ -93,9 +93,9 @@ def _stop(state: StateBlock, first: int, end: int) -> tuple[int, bool]:
     """Return the line after the element, and whether an end tag closes it. Tags in blocks of code do not count."""
     depth, fence, last = 0, "", first
     for line in range(first, end):
-        text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].strip().lower()
-        if not text:
+        if state.isEmpty(line):
             continue
+        text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].strip(" \t").lower()
         if state.sCount[line] < state.blkIndent:
             break
         last = line
@@ -112,7 +112,7 @@ def _stop(state: StateBlock, first: int, end: int) -> tuple[int, bool]:
 def _fold(state: StateBlock, first: int, last: int, begin: int) -> None:
     """Push the summary and the blocks of the lines `first` to `last`; `begin` is the offset after the first tag."""
     before = state.bMarks[first], state.tShift[first], state.sCount[first], state.eMarks[last]
-    written = state.src[state.bMarks[last] : state.eMarks[last]].rstrip()
+    written = state.src[state.bMarks[last] : state.eMarks[last]].rstrip(" \t")
     state.eMarks[last] = state.bMarks[last] + len(written) - len(END)
     state.bMarks[first], state.tShift[first], state.sCount[first] = begin, 0, state.blkIndent
     line = state.skipEmptyLines(first)
