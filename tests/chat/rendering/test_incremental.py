@@ -109,6 +109,8 @@ def grown(text, cuts):
 @example("[x] first\n\n[x]: http://a.b\n\nlast", [9, 20, 27, 30])
 @example("$$\nx\n\n- $$\n", [3, 5, 7, 9, 11])
 @example("<details>\n<summary>a</summary>\n\nb\n\n</details>\n\nafter\n", [4, 9, 12, 31, 34, 38, 46, 49, 52])
+@example("```a | b\n|---|---|\n| c", [8, 9, 12, 15, 18])
+@example("<details>a\n\u2028\u2003\n\n</details>\n\nb", [9, 11, 12, 14, 15, 16, 20, 27])
 @example("a $$\n# h\np\n$$\nx\n$$\n", [3, 5, 9, 11, 14, 16])
 @example("a [^1]\n- b\n\n[^1]: x\n\n    [a]: /u\n", [7, 12, 15, 20, 25])
 def test_any_split_of_deltas_gives_the_same_blocks(text, cuts):
