@@ -144,6 +144,7 @@ WORDINGS: Mapping[str, Wording] = {
     ),
     "import_file.unpacked": _("The file is larger than %(unpacked)s MB when it is unpacked."),
     "import_file.not_json": _("This is neither a zip file nor JSON. Choose the export file as you received it."),
+    "import_file.several": _("Only JSON files can be imported together. Choose a zip file by itself."),
     "import_file.cut": _("The file is incomplete or not valid JSON. Download the export again."),
     "import_file.bad_zip": _("The zip file is damaged. Download the export again."),
     "import_file.zip_in_zip": _(

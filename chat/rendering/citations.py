@@ -18,6 +18,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from chat.models import Message
+from chat.rendering import thoughts
 from oneclaw.llm import Block
 from oneclaw.llm.citations import cited_sources
 from oneclaw.reasons import Reason
@@ -146,7 +147,7 @@ def with_marks(text: str, marks: Sequence[str]) -> str:
 
 def plain_text(content: Sequence[Mapping[str, Any]], sources: Sources) -> str:
     """Return the text of an answer as it is read, searched and copied: without thinking and without marks."""
-    texts = [block["text"] for block in marked_texts(content) if block["type"] == "text"]
+    texts = [thoughts.parted(block["text"])[1] for block in marked_texts(content) if block["type"] == "text"]
     return without_marks("\n\n".join(texts), sources)
 
 

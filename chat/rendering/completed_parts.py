@@ -25,7 +25,7 @@ START = re.compile(r' start="\d+"')
 TABLE_HEAD_LINES = 2
 MARKER = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)])(?= )")
 # An item before the others that makes their list a loose one, and its HTML.
-LOOSE_ITEM, LOOSE_ITEM_HTML = " x\n\n", "<li>\n<p>x</p>\n</li>\n"
+LOOSE_ITEM, LOOSE_ITEM_HTML = " x\n\n", '<li dir="auto">\n<p>x</p>\n</li>\n'
 
 
 @dataclass(frozen=True)

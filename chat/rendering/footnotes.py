@@ -66,7 +66,8 @@ def _render_reference(self: RendererProtocol, tokens: Sequence[Token], index: in
 def _render_open(self: RendererProtocol, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     name = tokens[index].meta["label"]
     number = _number(env, name) or escape(name)
-    return f'<div class="note" role="doc-footnote" data-note="{number}"><span class="note__number">{number}</span>\n'
+    begin = f'<div class="note" role="doc-footnote" data-note="{number}" dir="auto">'
+    return f'{begin}<span class="note__number">{number}</span>\n'
 
 
 def _render_close(self: RendererProtocol, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

@@ -15,13 +15,19 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from chat.rendering.scripts import is_unspaced, is_word
+
 # What closes a formula that has its own line, and one among words.
 DISPLAYED = {"$$": "$$", r"\[": r"\]"}
 AMONG_WORDS = {"$": "$", r"\(": r"\)"}
 # Characters of a formula within a paragraph.
 FORMULA_MAX_CHARS = 2_000
+# Lines of a paragraph above a "$$" in which a formula may have been begun.
+BEGUN_MAX_LINES = 40
 # "5 and" is the beginning of an amount of money rather than of a formula.
 AMOUNT = re.compile(r"\d[\d.,]*[kKmMbB]?[.,;:!?]?\s+[^\W\d_]{2}")
+# What is no TeX: a word among others before any command, another currency, "each" as in "150/$".
+NO_TEX = re.compile(r"\A[^\\]*\s[^\W\d_]{2,}\s|[¢£¥\u20a0-\u20cf\uffe0\uffe1\uffe5\uffe6]|\A/|/\Z")
 
 
 def add_to(parser: MarkdownIt) -> None:
@@ -40,7 +46,7 @@ def _of_its_own(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     if not state.src[begin + 2 : stop].strip():
         last, closed = _last_line(state, first, end, closer)
         if silent:
-            return True
+            return not _ends_formula(state, first)
     else:
         last, closed = first, _closed(state.src, closer, begin + 2, stop)
         if closed < 0 or not state.src[begin + 2 : closed].strip() or state.src[closed + 2 : stop].strip():
@@ -60,6 +66,13 @@ def _of_its_own(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     else:
         _push(state, "formula", source, first)
     return True
+
+
+def _ends_formula(state: StateBlock, line: int) -> bool:
+    """Return whether this line, "$$" alone, ends a formula that begins above it in its paragraph, after words."""
+    if state.parentType != "paragraph" or line - state.line > BEGUN_MAX_LINES:
+        return False
+    return state.getLines(state.line, line, state.blkIndent, False).count("$$") % 2 == 1
 
 
 def _last_line(state: StateBlock, first: int, end: int, closer: str) -> tuple[int, int]:
@@ -111,11 +124,13 @@ def _among_words(state: StateInline, silent: bool) -> bool:
 
 
 def _is_no_money(source: str, begin: int, closed: int) -> bool:
-    """Return whether $…$ is a formula: no space inside next to the dollars, and no word or number outside them."""
+    """Return whether $…$ is a formula: no space inside next to the dollars, no word or number outside them, and no
+    amount between them."""
     before, after, content = source[begin - 1 : begin], source[closed + 1 : closed + 2], source[begin + 1 : closed]
-    return not (
-        before.isalnum() or after.isalnum() or content[0].isspace() or content[-1].isspace() or AMOUNT.match(content)
-    )
+    if is_word(before) or is_word(after) or content[0].isspace() or content[-1].isspace():
+        return False
+    is_amount = AMOUNT.match(content) or (content[0].isdigit() and any(map(is_unspaced, content.partition("\\")[0])))
+    return not is_amount and NO_TEX.search(content) is None
 
 
 def _closed(source: str, closer: str, begin: int, end: int) -> int:

@@ -9,7 +9,7 @@ from chat.rendering.plain_items import ItemAppender
 from chat.rendering.plain_text import Appender, appender_of
 
 # Incremented whenever the same text gets other HTML: stored HTML of another version is rendered again.
-HTML_VERSION = 7
+HTML_VERSION = 8
 # Length of what is parsed again of an open block above which its changes are delayed when they cost much.
 LONG_BLOCK_CHARS = 4_000
 # Processor time that one update of a growing text may take; the finished text has more.

@@ -2,6 +2,7 @@
 
 import re
 import time
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -15,9 +16,11 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from chat.rendering import citations, footnotes, formulas
+from chat.rendering import citations, footnotes, formulas, html_tags
 from chat.rendering.block_parts import parts_of
+from chat.rendering.emphasis import ParagraphParser
 from chat.rendering.highlighting import CLASSES, highlighted
+from chat.rendering.scripts import is_punctuation, is_unspaced, is_word
 
 # Blocks inside blocks; deeper ones are shown as plain text.
 NESTING_MAX_LEVELS = 16
@@ -196,6 +199,7 @@ def _lines(group: Sequence[Token]) -> tuple[int, int]:
 
 LANGUAGE = re.compile(r"[\w.+#-]")
 ADDRESS = re.compile(r"://[^\s<>\x00-\x1f]+")
+LATIN_HOST = re.compile(r"://(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?", re.IGNORECASE)
 
 
 def _deep(state: StateBlock, first: int, end: int, silent: bool) -> bool:
@@ -221,9 +225,9 @@ def _address(state: StateInline, silent: bool) -> bool:
         return False
     scheme = next((name for name in ("https", "http") if state.pending.endswith(name)), None)
     found = ADDRESS.match(state.src, state.pos, state.posMax)
-    if scheme is None or found is None or state.pending[: -len(scheme)][-1:].isalnum():
+    if scheme is None or found is None or is_word(state.pending[: -len(scheme)][-1:]):
         return False
-    rest = _without_trailing_punctuation(found.group())
+    rest = _without_trailing_punctuation(_before_punctuation(found.group()))
     href = state.md.normalizeLink(scheme + rest)
     if len(rest) <= 3 or not state.md.validateLink(href):
         return False
@@ -233,6 +237,32 @@ def _address(state: StateInline, silent: bool) -> bool:
     state.push("link_close", "a", -1)
     state.pos += len(rest)
     return True
+
+
+def _before_punctuation(address: str) -> str:
+    """Return `address` up to a quotation mark, "**", or what ends it in other scripts: their punctuation, punctuation
+    before one of their letters, or such a letter right after a Latin host."""
+    host = LATIN_HOST.match(address)
+    if host and is_unspaced(address[host.end() : host.end() + 1]):
+        return host.group()
+    for index, char in enumerate(address):
+        after = address[index + 1 : index + 2]
+        if char == '"' or (char == "*" and after == "*"):
+            return address[:index]
+        if char in ",;!)]'" and is_unspaced(after) and not (char == ")" and _is_balanced(address[: index + 1])):
+            return address[:index]
+        if char > "\x7f" and is_punctuation(char) and not _is_in_name(char, after):
+            return address[:index]
+    return address
+
+
+def _is_balanced(text: str) -> bool:
+    return text.count("(") >= text.count(")")
+
+
+def _is_in_name(char: str, after: str) -> bool:
+    """Return whether punctuation is part of a name, as in /wiki/Foo–Bar, or an emoji."""
+    return (char in "–’·" and is_word(after)) or unicodedata.category(char) == "So"
 
 
 def _without_trailing_punctuation(address: str) -> str:
@@ -301,6 +331,8 @@ class Renderer(RendererHTML):
         return code(tokens[index].content, "") + "\n"
 
     def list_item_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        # So is the marker of an item.
+        tokens[index].attrSet("dir", "auto")
         html = self.renderToken(tokens, index, options, env)
         checked = (tokens[index].meta or {}).get("checked")
         return html if checked is None else f'{html}<span class="task">{"☑" if checked else "☐"}</span> '
@@ -312,8 +344,13 @@ class Renderer(RendererHTML):
     def heading_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         return "</h3>\n"
 
+    def blockquote_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        # Its border is at the side of its first letter; static/css/direction.css does the rest.
+        tokens[index].attrSet("dir", "auto")
+        return self.renderToken(tokens, index, options, env)
+
     def table_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-        return '<div class="wide" tabindex="0"><table>\n'
+        return '<div class="wide" tabindex="0" dir="auto"><table>\n'
 
     def table_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         return "</table></div>\n"
@@ -335,11 +372,13 @@ def _closed(fence: Token) -> bool:
 
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("default", {"html": False, "breaks": True, "tasklists": True}, renderer_cls=Renderer)
+    parser.inline = ParagraphParser()
     parser.block.ruler.before("table", "deep", _deep, {"alt": []})
     parser.inline.ruler.before("text", "in_time", _in_time)
     formulas.add_to(parser)
     footnotes.add_to(parser)
     citations.add_to(parser)
+    html_tags.add_to(parser)
     parser.inline.ruler.push("address", _address)
     parser.core.ruler.after("block", "few_definitions", _few_definitions)
     parser.core.ruler.at("inline", _inline)
@@ -354,7 +393,25 @@ OF_BLOCKS, OF_WORDS = RULES[: RULES.index(_inline)], RULES[RULES.index(_inline) 
 
 TAGS = {
     *("p", "br", "hr", "h3", "blockquote", "ul", "ol", "li", "pre", "code", "span", "div"),
-    *("strong", "em", "s", "sup", "a", "table", "thead", "tbody", "tr", "th", "td"),
+    *(
+        "strong",
+        "em",
+        "s",
+        "sub",
+        "sup",
+        "kbd",
+        "mark",
+        "u",
+        "details",
+        "summary",
+        "a",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+    ),
 }
 ATTRIBUTES: Mapping[str, set[str]] = {
     "a": {"href", "title"},
@@ -384,7 +441,8 @@ CLEANER = nh3.Cleaner(
     tag_attribute_values={
         "pre": {"tabindex": {"0"}},
         "span": {"tabindex": {"0"}},
-        "div": {"tabindex": {"0"}, "role": {"doc-footnote"}},
+        "div": {"tabindex": {"0"}, "role": {"doc-footnote"}, "dir": {"auto"}},
+        **{name: {"dir": {"auto"}} for name in ("li", "blockquote")},
         "sup": {"tabindex": {"0"}, "role": {"link"}},
     },
     set_tag_attribute_values={"a": {"target": "_blank"}},

@@ -17,7 +17,7 @@ from django.utils.translation import get_language, gettext
 from chat import extensions
 from chat.answering import INSTEAD_OF_KEY, PLAIN_KEY, WITHOUT_MEMORY_KEY, offered_models
 from chat.models import Message, Version
-from chat.rendering import citations, incremental, outgoing_links
+from chat.rendering import citations, incremental, outgoing_links, thoughts
 from chat.rendering.cards import RUNNING_CARD, Card
 from oneclaw.llm import Block, ToolsWithoutEndError
 from oneclaw.reasons import Reason
@@ -61,6 +61,7 @@ def is_blank(message: Message) -> bool:
             block["type"] in SHOWN_BLOCKS and (block.get("thinking") or block["type"] != "thinking")
             for block in message.content
         )
+        and not any(block["type"] == "text" and thoughts.parted(block["text"])[0] for block in message.content)
     )
 
 
@@ -123,7 +124,7 @@ def not_available(message: Message) -> str:
 def others_may_read(message: Message, results: Mapping[str, Card]) -> SafeString:
     """Return the display blocks of an answer without its thoughts and the calls of personal tools."""
     shown = [
-        block
+        {**block, "text": thoughts.parted(block["text"])[1]} if block["type"] == "text" else block
         for block in message.content
         if block["type"] == "text" or (block["type"] == "tool_use" and extensions.is_for_others(block["name"]))
     ]
@@ -245,7 +246,8 @@ def rendered(content: Sequence[Mapping[str, Any]], results: Mapping[str, Card], 
     shown = citations.marked_texts(content)
     for index, block in enumerate(shown):
         if block["type"] == "text":
-            blocks += incremental.blocks(block["text"])  # sanitised there
+            thought, text = thoughts.parted(block["text"])
+            blocks += [*filter(None, [thinking_html(thought)]), *incremental.blocks(text)]  # sanitised there
         elif is_said_before_call(shown, index):
             blocks += incremental.blocks(block["thinking"])
         elif block["type"] == "thinking":

@@ -8,7 +8,8 @@ import re
 
 ITEM_LINE = re.compile(r"( *)(?:([-+*])|\d{1,9}([.)])) (?=\S)")
 LETTER = re.compile(r"[^\W\d_]")
-# The HTML of an item that is one line of text.
+# The tag of an item, and the HTML of one that is one line of text.
+ITEM = '<li dir="auto">'
 OPEN_ITEM = re.compile(r"<li[^>\n]*>(?:\n<p>)?[^\n]+")
 CLOSED_LISTS = ("</li>\n</ul>", "</li>\n</ol>", "</p>\n</li>\n</ul>", "</p>\n</li>\n</ol>")
 # Characters of one item; a longer one is parsed again.
@@ -28,7 +29,7 @@ class ItemAppender:
         self._empty = re.compile(rf"{line} ?\Z")
         # The number of an item that is not complete is shown as a line of the item before it.
         self._number = re.compile(rf"\n{indent}(\d{{1,9}})\Z") if delimiter else None
-        self._between = "</p>\n</li>\n<li>\n<p>" if is_loose else "</li>\n<li>"
+        self._between = f"</p>\n</li>\n{ITEM}\n<p>" if is_loose else f"</li>\n{ITEM}"
         # Text after the last word of the item.
         self._waiting = waiting
         self._room = ITEM_MAX_CHARS
@@ -55,7 +56,7 @@ class ItemAppender:
         if begun and begun.groups():
             return f"{self._head}<br>\n{begun[1]}{self._closing}"
         if begun:
-            return f"{self._head}{self._between.partition('<li>')[0]}<li></li>{self._closing.partition('</li>')[2]}"
+            return f"{self._head}{self._between.partition(ITEM)[0]}{ITEM}</li>{self._closing.partition('</li>')[2]}"
         return self._head + self._closing
 
     def _is_plain(self, words: str, items: list[str]) -> bool:

@@ -94,9 +94,10 @@ def appender_of(source: str, html: str) -> Appender | None:
 
 
 def _code_appender(source: str, html: str, fence: str) -> CodeAppender | None:
-    _, line_end, content = source.partition("\n")
+    first_line, line_end, content = source.partition("\n")
     last_line = content.rstrip().rpartition("\n")[2].strip()
-    if not line_end or not html.endswith(CODE_END) or (last_line and set(last_line) == {fence}):
+    # With a bar, the next line may make it the head of a table.
+    if not line_end or "|" in first_line or not html.endswith(CODE_END) or (last_line and set(last_line) == {fence}):
         return None
     head = html.removesuffix(CODE_END)
     if BLANK_LINE.search(source) or source.endswith("\n"):

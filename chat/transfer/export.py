@@ -13,7 +13,7 @@ from django.utils import timezone, translation
 from chat import extensions
 from chat.conversations.shared import marks
 from chat.models import ChatSession, MemoryChoice, Message
-from chat.rendering import citations
+from chat.rendering import citations, thoughts
 from chat.transfer import link_copies
 from chat.transfer.importing.own import FORMAT, VERSION
 from oneclaw.reasons import Reason
@@ -52,10 +52,10 @@ def for_readers(message: Message) -> Message:
 
 
 def uncited(block: dict[str, Any], sources: citations.Sources) -> dict[str, Any]:
-    """Return a block without what it cites of a memory."""
+    """Return a block without what it cites of a memory, and without the thoughts in a text."""
     if block["type"] != "text":
         return block
-    return {"type": "text", "text": citations.without_marks(block["text"], sources)}
+    return {"type": "text", "text": citations.without_marks(thoughts.parted(block["text"])[1], sources)}
 
 
 def is_hidden(block: dict[str, Any]) -> bool:

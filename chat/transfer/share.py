@@ -18,7 +18,7 @@ from chat.context import per_message
 from chat.conversations.model_choice import open_spaces
 from chat.conversations.shared.share import written_by_members
 from chat.models import ChatSession, Message, SharedLink, SharedLinkQuerySet
-from chat.rendering import citations, incremental
+from chat.rendering import citations, incremental, thoughts
 from chat.rendering.messages import with_code_buttons
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, Space, User
@@ -204,7 +204,8 @@ def markdown_of(message: Message) -> str:
     """Return the text of a message, of which `parts_of` shows all."""
     if message.role == Message.Role.USER and not message.is_by_person:
         return message.text
-    return "\n\n".join(block["text"] for block in message.content if block["type"] == "text")
+    texts = [block["text"] for block in message.content if block["type"] == "text"]
+    return "\n\n".join(thoughts.parted(text)[1] if message.role == Message.Role.ASSISTANT else text for text in texts)
 
 
 def parts_of(message: Message) -> list[Part]:
@@ -216,7 +217,8 @@ def parts_of(message: Message) -> list[Part]:
         if block["type"] == "text" and message.role == Message.Role.USER:
             parts.append({"text": block["text"] if message.is_by_person else message.text})
         elif block["type"] == "text":
-            parts += [{"html": marks.numbered(html)} for html in incremental.blocks(block["text"])]  # sanitised there
+            html_of_text = incremental.blocks(thoughts.parted(block["text"])[1])  # sanitised there
+            parts += [{"html": marks.numbered(html)} for html in html_of_text]
         elif block["type"] == "tool_use":
             parts.append({"left_out": MEMORY if extensions.is_about_memory(block["name"]) else TOOL})
         elif block["type"] == "attachment":

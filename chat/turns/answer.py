@@ -3,7 +3,7 @@
 from typing import Any
 
 from chat.models import Message
-from chat.rendering import citations, outgoing_links
+from chat.rendering import citations, incremental, outgoing_links, thoughts
 from chat.rendering.cards import RUNNING_CARD
 from chat.rendering.incremental import GrowingText
 from chat.rendering.messages import card_html, is_said_before_call, thinking_html, with_code_buttons
@@ -37,6 +37,59 @@ class GrowingThinking:
         return list(filter(None, [thinking_html(self._text)]))
 
 
+class GrowingReply:
+    """A text block while it streams, with the methods of GrowingText: the thoughts that a local model may begin it with
+    are a display block of their own, as in a stored answer."""
+
+    def __init__(self) -> None:
+        self._text = GrowingText()
+        # What has come before the text: its thoughts, or what may become some.
+        self._before = ""
+        self._is_text_begun = False
+        self._thinking, self._has_changed = "", False
+
+    def append(self, delta: str) -> None:
+        """Add `delta` to the text."""
+        if not self._is_text_begun:
+            self._before += delta
+            self._has_changed = True
+            delta = self._begun_text()
+        if delta:
+            self._text.append(delta)
+
+    def _begun_text(self) -> str:
+        """Return what has come after the thoughts, or all if there are none; "" while that is not known."""
+        if thoughts.may_begin(self._before) or thoughts.is_open(self._before):
+            return ""
+        _, text = thoughts.parted(self._before)
+        self._is_text_begun = bool(text)
+        self._before = self._before[: len(self._before) - len(text)]
+        return text
+
+    def changes(self) -> list[tuple[int, str]]:
+        """Return (index, HTML) of each block that changed since the last call."""
+        before = self._thinking
+        html = self._thinking_html()
+        first = [(0, html)] if html != before else []
+        return first + [(index + bool(html), each) for index, each in self._text.changes()]
+
+    def blocks(self) -> list[str]:
+        """Return the HTML of each block as it is now."""
+        if not self._is_text_begun and thoughts.may_begin(self._before):
+            return incremental.blocks(self._before)
+        return [*filter(None, [self._thinking_html()]), *self._text.blocks()]
+
+    def _thinking_html(self) -> str:
+        """Return the HTML of the thoughts, which is made again only while they grow."""
+        if self._has_changed and not thoughts.may_begin(self._before):
+            self._thinking = thinking_html(thoughts.parted(self._before)[0])
+            self._has_changed = False
+        return self._thinking
+
+
+Growing = GrowingText | GrowingThinking | GrowingReply
+
+
 class GrowingAnswer:
     """A running assistant message.
 
@@ -51,8 +104,8 @@ class GrowingAnswer:
         # The revision that the last checkpoint saved.
         self.saved_revision = 0
         self._open: dict[int, Block] = {}
-        self._texts: list[GrowingText | GrowingThinking | str] = []
-        self._growing: dict[int, GrowingText | GrowingThinking] = {}
+        self._texts: list[Growing | str] = []
+        self._growing: dict[int, Growing] = {}
         # The end of a growing text that may become a mark, which is shown when that is known.
         self._held: dict[int, str] = {}
         self._marks: citations.Marks | None = None
@@ -174,7 +227,7 @@ class GrowingAnswer:
         return blocks
 
 
-GROWING: dict[str, type[GrowingText | GrowingThinking]] = {"text": GrowingText, "thinking": GrowingThinking}
+GROWING: dict[str, type[GrowingReply | GrowingThinking]] = {"text": GrowingReply, "thinking": GrowingThinking}
 
 
 def failure_after(finished: Finished, *, is_empty: bool) -> ModelRequestError | None:

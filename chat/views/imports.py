@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from chat.models import ImportJob
-from chat.transfer.importing import jobs, reasons
+from chat.transfer.importing import jobs, reasons, uploads
 from oneclaw.people.requests import SignedInRequest
 
 # Imports that the page lists.
@@ -20,7 +20,8 @@ def import_page(request: SignedInRequest) -> HttpResponse:
     refusal = ""
     if request.method == "POST":
         try:
-            jobs.begin(request.user, request.FILES.get("file"))
+            with uploads.joined(request.FILES.getlist("file")) as upload:
+                jobs.begin(request.user, upload)
             return redirect("import")
         except reasons.ImportFileRefusedError as refused:
             refusal = reasons.of_file(refused.code)

@@ -3,7 +3,7 @@
 /** @import { AttachedFile } from "./frames.js" */
 
 import { around, find } from "./dom.js";
-import { dropped } from "./dropped.js";
+import { filesOf } from "./dropped.js";
 import { words } from "./words.js";
 
 /**
@@ -265,8 +265,18 @@ export class Attachments {
     // Text that is copied from a document comes with an image of itself.
     if (!data || (text ? !isLong : !data.files.length)) return;
     event.preventDefault();
-    this.add(text ? [new File([text], `${words.pastedText}.txt`, { type: "text/plain" })] : [...data.files]);
+    this.add(text ? [new File([text], `${words.pastedText}.txt`, { type: "text/plain" })] : this.#withoutFolders(data));
     if (text) this.#on.explained(words.longPaste);
+  }
+
+  /**
+   * Return the dropped or pasted files without folders, and say that those cannot be attached.
+   * @param {DataTransfer} data
+   */
+  #withoutFolders(data) {
+    const { files, folders } = filesOf(data);
+    if (folders.length) this.#on.refused(filled(words.folder, { name: folders[0] }));
+    return files;
   }
 
   /** @param {DragEvent} event */
@@ -277,9 +287,7 @@ export class Attachments {
     else if (event.type === "dragleave") this.#dragged -= 1;
     else if (event.type === "drop") {
       this.#dragged = 0;
-      const { files, folder } = dropped(event.dataTransfer);
-      this.add(files);
-      if (folder) this.#on.refused(filled(words.folder, { name: folder }));
+      this.add(this.#withoutFolders(event.dataTransfer));
     }
     this.#target.hidden = this.#dragged <= 0;
   }

@@ -33,7 +33,8 @@ class ShowAll extends HTMLElement {
     const fold = this.closest("details");
     const lines = (this.#lines ??= this.textContent ?? "");
     const say = () => (this.textContent = (fold?.open ? words.showLess : words.showAll).replace("{lines}", lines));
-    fold?.addEventListener("toggle", say);
+    // In place of the one before: a growing block is given its number of lines again and again.
+    if (fold) fold.ontoggle = say;
     say();
   }
 }

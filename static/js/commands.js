@@ -5,7 +5,7 @@
 /** @import { Announcer } from "./announcer.js" */
 /** @import { Composer } from "./composer.js" */
 
-import { around, find } from "./dom.js";
+import { around, find, isComposing } from "./dom.js";
 import { matching, mentionAt } from "./mentions.js";
 import { words } from "./words.js";
 
@@ -59,7 +59,7 @@ export function watchCommands(form, { composer, announcer, session }) {
     else text.focus();
   });
   asked.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
     event.preventDefault();
     dialog.close("insert");
   });
@@ -149,7 +149,7 @@ export function watchCommands(form, { composer, announcer, session }) {
 
   /** @param {KeyboardEvent} event */
   function pressed(event) {
-    if (list.hidden || event.isComposing || event.keyCode === 229 || event.shiftKey) return;
+    if (list.hidden || isComposing(event) || event.shiftKey) return;
     /** @type {Record<string, () => void>} */
     const keys = {
       ArrowDown: () => activate(active + 1),

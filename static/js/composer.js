@@ -5,7 +5,7 @@
 /** @import { AttachedFile } from "./frames.js" */
 /** @import { Range } from "./pasted.js" */
 
-import { find } from "./dom.js";
+import { find, isComposing } from "./dom.js";
 import { Pasted } from "./pasted.js";
 import { words } from "./words.js";
 
@@ -68,7 +68,7 @@ export class Composer {
     this.#text.addEventListener("input", () => this.#changed());
     this.#stop.addEventListener("click", () => this.#stopNow());
     document.addEventListener("keydown", (event) => {
-      const isHandled = event.defaultPrevented || event.isComposing || document.querySelector("dialog[open], :popover-open");
+      const isHandled = event.defaultPrevented || isComposing(event) || document.querySelector("dialog[open], :popover-open");
       if (event.key === "Escape" && this.#isRunning && !isHandled) this.#stopNow();
     });
     addEventListener("pagehide", () => this.#keep());
@@ -154,8 +154,7 @@ export class Composer {
 
   /** @param {KeyboardEvent} event */
   #pressed(event) {
-    // While an input method composes a word, Enter chooses it (some browsers report that only as keyCode 229).
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
     if (touch.matches && !event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     this.#submit();

@@ -5,6 +5,7 @@
 
 import { alive } from "./dom.js";
 import { plainText } from "./math.js";
+import { patch } from "./patching.js";
 
 export class Conversation {
   #list;
@@ -262,7 +263,7 @@ function setHtml(block, html) {
   if ((came.get(block) ?? block.innerHTML) !== html) {
     came.set(block, html);
     const unfolded = block.querySelector("details")?.open;
-    block.innerHTML = html;
+    patch(block, html);
     const details = unfolded && block.querySelector("details");
     if (details) details.open = true;
     alive(block);

@@ -34,6 +34,14 @@ export function detailOf(event) {
 }
 
 /**
+ * Return whether an input method has the key: Enter then chooses a word. Safari says so by the code 229 alone.
+ * @param {KeyboardEvent} event
+ */
+export function isComposing(event) {
+  return event.isComposing || event.keyCode === 229;
+}
+
+/**
  * Have htmx process HTML that was added later, such as the forms in cards and the lines under answers.
  * @param {Element} element
  */

@@ -1,12 +1,17 @@
-// What was dropped on the page: a folder counts as a file of its own, which no browser can send.
+// The files of a drop or a paste. A browser gives a folder as a file too, which cannot be read.
 
 /**
- * Return the files of a drop, and the name of the first folder among them.
- * @param {DataTransfer} transfer
+ * Return the files of `data`, and the names of the folders in it.
+ * @param {DataTransfer | null} data
  */
-export function dropped({ items, files }) {
-  const given = [...items].filter(({ kind }) => kind === "file");
-  const entries = given.map((item) => item.webkitGetAsEntry());
-  const folder = entries.find((entry) => entry?.isDirectory)?.name;
-  return { files: [...files].filter((_, at) => !entries[at]?.isDirectory), folder };
+export function filesOf(data) {
+  const files = [];
+  const folders = [];
+  for (const item of data?.items ?? []) {
+    const file = item.kind === "file" ? item.getAsFile() : null;
+    if (!file) continue;
+    if (item.webkitGetAsEntry()?.isDirectory) folders.push(file.name);
+    else files.push(file);
+  }
+  return { files, folders };
 }

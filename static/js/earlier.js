@@ -2,6 +2,7 @@
 
 import { alive, around } from "./dom.js";
 
+const OK = 200;
 // Pixels from the top at which they are fetched.
 const NEAR = 400;
 // A message to which an address leads, by #message-ID@SEQ.
@@ -32,6 +33,7 @@ export class Earlier {
       event.preventDefault();
       this.load();
     });
+    addEventListener("beforeprint", () => this.#loadAll());
     // A search result inside the open conversation changes the hash alone; the same result again changes nothing.
     addEventListener("hashchange", () => this.show(location.hash));
     document.addEventListener("click", (event) => {
@@ -59,6 +61,34 @@ export class Earlier {
     article.focus({ preventScroll: true });
   }
 
+  // Fetch all that are missing before the page is printed, which waits for no promise.
+  #loadAll() {
+    const link = this.#link;
+    if (!link) return;
+    const request = new XMLHttpRequest();
+    request.open("GET", this.#addressOf(link, "1"), false);
+    try {
+      request.send();
+    } catch {
+      return; // No network: the link to earlier messages is printed.
+    }
+    if (request.status === OK) this.#put(link, request.responseText);
+  }
+
+  /** @returns {HTMLElement | null} */
+  get #link() {
+    return this.#list.querySelector("[data-earlier]");
+  }
+
+  /**
+   * @param {HTMLElement} link
+   * @param {string | null} to
+   */
+  #addressOf(link, to) {
+    const from = to === null ? "" : `&to=${to}`;
+    return `${this.#address}/messages?before=${link.dataset.earlier}${from}`;
+  }
+
   /** @param {string | null} to */
   load(to = null) {
     this.#loading ??= this.#load(to).finally(() => (this.#loading = null));
@@ -67,14 +97,21 @@ export class Earlier {
 
   /** @param {string | null} to */
   async #load(to) {
-    /** @type {HTMLElement | null} */
-    const link = this.#list.querySelector("[data-earlier]");
+    const link = this.#link;
     if (!link) return;
-    const from = to === null ? "" : `&to=${to}`;
-    const answer = await fetch(`${this.#address}/messages?before=${link.dataset.earlier}${from}`).catch(() => null);
-    if (!answer?.ok || !link.isConnected) return;
+    const answer = await fetch(this.#addressOf(link, to)).catch(() => null);
+    const html = answer?.ok ? await answer.text() : "";
+    if (html && link.isConnected) this.#put(link, html);
+  }
+
+  /**
+   * Put messages in the place of the link to them.
+   * @param {HTMLElement} link
+   * @param {string} html
+   */
+  #put(link, html) {
     const template = document.createElement("template");
-    template.innerHTML = await answer.text();
+    template.innerHTML = html;
     // Keep the scroll position of what is being read.
     const below = this.#scroller.scrollHeight - this.#scroller.scrollTop;
     const added = [...template.content.children];

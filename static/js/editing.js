@@ -3,7 +3,7 @@
 
 /** @import { Draft } from "./unsent.js" */
 
-import { find } from "./dom.js";
+import { find, isComposing } from "./dom.js";
 import { Pasted } from "./pasted.js";
 
 const touch = matchMedia("(pointer: coarse) and (hover: none)");
@@ -78,7 +78,7 @@ export class Editing {
       close();
     });
     form.addEventListener("keydown", (event) => {
-      if (event.isComposing || event.keyCode === 229) return;
+      if (isComposing(event)) return;
       if (event.key === "Enter" && !event.shiftKey && event.target === field && !touch.matches) {
         event.preventDefault();
         form.requestSubmit();

@@ -1,7 +1,7 @@
 // Files for a library: chosen or dropped, sent one after the other; the list below is asked for again after each.
 
 import { find } from "./dom.js";
-import { dropped } from "./dropped.js";
+import { filesOf } from "./dropped.js";
 
 const shown = document.querySelector("form[data-library]");
 if (shown instanceof HTMLFormElement) start(shown);
@@ -19,12 +19,12 @@ function start(form) {
 
   /**
    * @param {Iterable<File>} files
-   * @param {string} [folder]
+   * @param {string[]} folders
    */
-  function add(files, folder) {
+  function add(files, folders = []) {
     refused.replaceChildren();
     refused.hidden = true;
-    if (folder) refuse(filled(status.dataset.folder, folder));
+    for (const name of folders) refuse(filled(status.dataset.folder, name));
     for (const file of files) queue = queue.then(() => send(file));
     queue = queue.then(() => void (status.textContent = ""));
   }
@@ -65,8 +65,8 @@ function start(form) {
     if (!event.dataTransfer || !hasFiles(event)) return;
     event.preventDefault();
     mark(event, -depth);
-    const { files, folder } = dropped(event.dataTransfer);
-    add(files, folder);
+    const { files, folders } = filesOf(event.dataTransfer);
+    add(files, folders);
   });
 
   /**

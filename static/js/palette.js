@@ -1,6 +1,6 @@
 // The search dialog with commands on every page (Ctrl K, ⌘ K), and the list of shortcuts (“?”, Ctrl /).
 
-import { around, find } from "./dom.js";
+import { around, find, isComposing } from "./dom.js";
 
 const palette = find(document, "#palette", HTMLDialogElement);
 const form = find(palette, "form", HTMLFormElement);
@@ -27,7 +27,7 @@ input.addEventListener("input", () => {
 palette.addEventListener("keydown", walk);
 // A search field would use the first Esc to become empty.
 input.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape" || event.isComposing) return;
+  if (event.key !== "Escape" || isComposing(event)) return;
   event.preventDefault();
   palette.close();
 });

@@ -1,6 +1,6 @@
 // The list of conversations: refreshes it, shows its menus and toasts, and keeps focus and open folders.
 
-import { around, detailOf, find } from "./dom.js";
+import { around, detailOf, find, isComposing } from "./dom.js";
 import { keep, kept } from "./kept.js";
 import { words } from "./words.js";
 
@@ -67,7 +67,7 @@ export function watchSidebar(session) {
     isStale = true;
   });
   list.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !around(event, "[data-renaming]")) return;
+    if (event.key !== "Escape" || isComposing(event) || !around(event, "[data-renaming]")) return;
     event.preventDefault();
     isStale = false;
     reload({ pressed: true });

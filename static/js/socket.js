@@ -6,6 +6,8 @@
 
 const PING_EVERY = 20_000;
 const SILENCE = 45_000;
+// After waking, a socket whose pong has not come by then is replaced.
+const PONG_WAIT = 3000;
 // Each wait is chosen at random between half of this time and all of it.
 const FIRST_WAIT = 1000;
 const LONGEST_WAIT = 30_000;
@@ -17,9 +19,13 @@ export class Socket {
   /** @type {WebSocket | null} */
   #socket = null;
   #wait = FIRST_WAIT;
+  // When the attempt began, and when it succeeded.
+  #triedAt = 0;
   #openedAt = Infinity;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #silence;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #doubt;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #pulse;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -30,12 +36,11 @@ export class Socket {
   /** @param {{ onFrame: (frame: ServerFrame) => void, onState: (state: SocketState) => void }} on */
   constructor({ onFrame, onState }) {
     this.#on = { frame: onFrame, state: onState };
-    const now = () => this.#connectNow();
-    addEventListener("online", now);
     // A page in the back/forward cache keeps its state: close its socket properly.
     addEventListener("pagehide", () => this.#leave());
-    addEventListener("pageshow", now);
-    document.addEventListener("visibilitychange", () => document.hidden || now());
+    // After a sleep, the socket may be dead although it says that it is open.
+    for (const type of ["online", "pageshow", "focus"]) addEventListener(type, () => this.#wake());
+    document.addEventListener("visibilitychange", () => document.hidden || this.#wake());
   }
 
   connect() {
@@ -44,17 +49,23 @@ export class Socket {
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(address);
     this.#socket = socket;
+    this.#triedAt = Date.now();
     this.#heard(socket);
     socket.addEventListener("open", () => {
       if (this.#socket !== socket) return;
       this.#heard(socket);
+      this.#trust(socket);
       this.#openedAt = Date.now();
       this.#pulse = setInterval(() => this.say({ type: "ping" }), PING_EVERY);
       this.#on.state("open");
     });
     socket.addEventListener("message", (event) => {
       this.#heard(socket);
-      this.#on.frame(JSON.parse(event.data));
+      /** @type {ServerFrame} */
+      const frame = JSON.parse(event.data);
+      // Other frames may have been sent before the sleep.
+      if (frame.type === "pong") this.#trust(socket);
+      this.#on.frame(frame);
     });
     socket.addEventListener("close", (event) => this.#closed(socket, event.code));
   }
@@ -74,11 +85,21 @@ export class Socket {
   #heard(socket) {
     if (this.#socket !== socket) return;
     clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => {
-      // close() may wait for minutes for the reply of a dead connection.
-      socket.close();
-      this.#closed(socket, 0);
-    }, SILENCE);
+    this.#silence = setTimeout(() => this.#drop(socket), SILENCE);
+  }
+
+  /** @param {WebSocket} socket */
+  #trust(socket) {
+    if (this.#socket !== socket) return;
+    clearTimeout(this.#doubt);
+    this.#doubt = undefined;
+  }
+
+  /** @param {WebSocket} socket */
+  #drop(socket) {
+    // close() may wait for minutes for the reply of a dead connection.
+    socket.close();
+    this.#closed(socket, 0);
   }
 
   /**
@@ -89,6 +110,7 @@ export class Socket {
     if (this.#socket !== socket) return;
     clearInterval(this.#pulse);
     clearTimeout(this.#silence);
+    this.#trust(socket);
     this.#socket = null;
     if (code === NOT_SIGNED_IN) {
       this.#isOver = true;
@@ -108,9 +130,23 @@ export class Socket {
     clearInterval(this.#pulse);
     clearTimeout(this.#silence);
     const socket = this.#socket;
+    if (socket) this.#trust(socket);
     this.#socket = null;
     socket?.close();
     this.#on.state("waiting");
+  }
+
+  // Connect now; ask the socket that there is, and replace it when it does not answer.
+  #wake() {
+    const socket = this.#socket;
+    if (!socket) this.#connectNow();
+    // One question at a time, and an attempt that has only begun gets its time.
+    if (!socket || this.#doubt || (!this.isOpen && Date.now() - this.#triedAt < PONG_WAIT)) return;
+    this.say({ type: "ping" });
+    this.#doubt = setTimeout(() => {
+      this.#drop(socket);
+      this.#connectNow();
+    }, PONG_WAIT);
   }
 
   #connectNow() {

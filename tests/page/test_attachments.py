@@ -20,9 +20,6 @@ GIVE = """async ([type, name, mime, bytes]) => {
     if (type === "paste") target.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, ...how }));
     else target.dispatchEvent(new DragEvent(type, { dataTransfer: data, ...how }));
 }"""
-LOADED = "images => images.every(image => image.complete && image.naturalWidth > 0)"
-
-
 # A folder, which only the browser's own drops have.
 DROP_FOLDER = """selector => {
     const data = new DataTransfer();
@@ -31,17 +28,6 @@ DROP_FOLDER = """selector => {
     const how = { dataTransfer: data, bubbles: true, cancelable: true };
     document.querySelector(selector).dispatchEvent(new DragEvent("drop", how));
 }"""
-
-
-async def test_a_folder_that_is_dropped_is_said_to_be_one(live, ada, scripted):
-    async with open_page(live, ada) as page:
-        await page.goto("/")
-        await page.evaluate(DROP_FOLDER, "#text")
-        await expect(page.get_by_text("“Holiday” is a folder. Attach the files in it.")).to_be_visible()
-        await expect(page.locator(".chip")).to_have_count(0)
-        await page.goto("/memory/documents/")
-        await page.evaluate(DROP_FOLDER, "form[data-library]")
-        await expect(page.get_by_text("“Holiday” is a folder. Add the files in it.")).to_be_visible()
 
 
 async def test_a_file_field_offers_the_kinds_that_are_read(live, ada, scripted):
@@ -79,6 +65,24 @@ async def test_an_image_opens_large_on_the_page(live, ada, scripted, ask):
         await image.click()
         await expect(image).to_have_count(0)
         assert len(page.context.pages) <= 2  # the browser's own and this one: no tab was opened
+
+
+async def test_a_folder_is_said_to_be_one(live, ada):
+    """A browser gives it as a file that cannot be read."""
+    async with open_page(live, ada) as page:
+        for type in "drop", "paste":
+            await page.goto("about:blank")
+            await page.goto("/")
+            await page.evaluate(GIVE_FOLDER, ["#text", type])
+            told = page.locator("[data-notices]")
+            await expect(told).to_contain_text("“photos” is a folder. Folders cannot be attached")
+            await expect(page.locator(".chip[data-state=ready] .chip__name")).to_have_text(["a.txt", "b.txt"])
+            for name in "a.txt", "b.txt":
+                await page.get_by_role("button", name=f"Remove {name}").click()
+        await page.goto("/memory/documents/")
+        await page.evaluate(GIVE_FOLDER, ["[data-library]", "drop"])
+        await expect(page.get_by_text("photos is a folder. Add the files in it.")).to_be_visible()
+        await expect(page.locator(".library__file")).to_have_count(2)
 
 
 PASTE_TEXT = """text => {

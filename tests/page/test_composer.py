@@ -30,6 +30,7 @@ async def test_keys(live, ada, scripted, ask):
         await expect(text).to_have_value("One\ntwo")
         # An input method takes Enter for itself.
         await text.dispatch_event("keydown", {"key": "Enter", "isComposing": True})
+        await text.dispatch_event("keydown", {"key": "Enter", "keyCode": 229})
         await expect(page.locator("article")).to_have_count(0)
         await page.keyboard.press("Enter")
         await expect(page.locator("article[data-role=user]")).to_have_text("One\ntwo")

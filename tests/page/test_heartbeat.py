@@ -1,4 +1,4 @@
-"""A socket that died without a word is found within 45 seconds, from both ends."""
+"""A socket that died without a word is found within 45 seconds, from both ends, and within 3 after a sleep."""
 
 import asyncio
 import json
@@ -58,6 +58,36 @@ async def test_the_page_pings_and_leaves_a_dead_socket_after_45_seconds(live, ad
         async with asyncio.timeout(10):
             while wire.opened < 2:
                 await page.clock.run_for(500)
+
+
+@pytest.mark.browser
+async def test_a_page_that_wakes_replaces_a_dead_socket_within_3_seconds(live, ada):
+    """The socket says that it is open, and new connections work."""
+    wire = Wire()
+    wake = "type => (type === 'visibilitychange' ? document : window).dispatchEvent(new Event(type))"
+    async with open_page(live, ada) as page:
+        await page.clock.install()
+        await wire.lay(page)
+        await page.goto("/")
+        for count, woken_by in enumerate(("visibilitychange", "online", "pageshow", "focus"), start=1):
+            async with asyncio.timeout(10):
+                while wire.opened < count:
+                    await asyncio.sleep(0.05)
+            await expect(page.locator("[data-connection]")).to_have_text("")
+            await asyncio.sleep(0.3)
+            pings = wire.pings
+            await page.evaluate(wake, woken_by)
+            await asyncio.sleep(0.3)
+            assert wire.pings > pings, woken_by
+            await page.clock.run_for(3_500)
+            # It has answered.
+            assert wire.opened == count, woken_by
+            wire.die()
+            await page.evaluate(wake, woken_by)
+            await page.clock.run_for(3_100)
+        async with asyncio.timeout(10):
+            while wire.opened < 5:
+                await asyncio.sleep(0.05)
 
 
 async def a_socket(user):

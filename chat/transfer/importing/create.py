@@ -5,6 +5,7 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import connection, models, transaction
 from django.db.models import OuterRef, Subquery
@@ -21,7 +22,7 @@ from chat.signals import session_imported
 from chat.transfer.importing.conversation import Conversation, Said
 from chat.transfer.importing.reasons import NotImportableError
 from oneclaw.models import User
-from oneclaw.text import InvalidTextError
+from oneclaw.text import InvalidTextError, replace_unstorable
 
 # Rows of one INSERT.
 BATCH_ROWS = 500
@@ -229,8 +230,16 @@ def message_row(
         usage=said.usage,
         created_at=said.created_at or timezone.now(),
         finished_at=said.finished_at if said.role not in ("user", "notice") else None,
-        **(content_columns(said.content) | ({"text": ""} if said.role == "notice" else {})),
+        **columns_of(said),
     )
+
+
+def columns_of(said: Said) -> dict[str, Any]:
+    """Return the columns of the content of a message. Only in an answer is what looks like thoughts not its text."""
+    columns = content_columns(said.content)
+    if said.role == "notice":
+        return columns | {"text": ""}
+    return columns | ({"text": replace_unstorable(said.text)} if said.role == "user" else {})
 
 
 def keep_html(rows: list[Message]) -> None:

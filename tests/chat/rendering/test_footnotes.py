@@ -9,7 +9,7 @@ def pointer(number):
 
 def note(number, html):
     number_html = f'<span class="note__number">{number}</span>'
-    return f'<div class="note" role="doc-footnote" data-note="{number}">{number_html}\n{html}\n</div>'
+    return f'<div class="note" role="doc-footnote" data-note="{number}" dir="auto">{number_html}\n{html}\n</div>'
 
 
 def test_a_note_and_what_points_to_it():

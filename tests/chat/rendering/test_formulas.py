@@ -18,6 +18,14 @@ def test_a_formula_among_words(source):
     assert render(f"so {source} is") == among_words(source)
 
 
+@pytest.mark.parametrize(
+    "text", ["当$x=2$时，最小。", "二次方程式$ax^2+bx+c=0$の解は", "한국어$x$는", "ให้$x$เป็น", r"若$2\text{ 个}$则"]
+)
+def test_a_formula_beside_a_script_without_spaces(text):
+    before, source, after = text.partition("$")[0], text[text.find("$") : text.rfind("$") + 1], text.rpartition("$")[2]
+    assert render(text) == f'<p>{before}<span class="math">{source}</span>{after}</p>'
+
+
 def test_what_html_would_read_is_escaped():
     assert render("so $a<b & c$ is") == among_words("$a&lt;b &amp; c$")
 
@@ -35,6 +43,16 @@ def test_a_formula_in_a_list_and_in_a_quotation():
     assert displayed("$$\nx * y\n$$") in render("> $$\n> x * y\n> $$")
 
 
+@pytest.mark.parametrize("begin", ["So: $$\n", "So: $$ ", "$$y = "])
+def test_a_displayed_formula_that_begins_after_words(begin):
+    lines = f"{begin}x = 1\n$$\nand so on."
+    for text in (lines, "- " + lines.replace("\n", "\n  "), "> " + lines.replace("\n", "\n> ")):
+        html = render(text)
+        assert html.count("math--display") == 1, html
+        assert "x = 1\n$$</span><br>\nand so on." in html
+        assert blocks(f"{text}\n\nAfter")[-1] == "<p>After</p>"
+
+
 def test_a_displayed_formula_among_words():
     assert render("so $$x_1$$ is") == f"<p>so {displayed('$$x_1$$', 'span')} is</p>"
     assert render("$$\nx\n$$ is") == f"<p>{displayed(chr(10).join(['$$', 'x', '$$']), 'span')} is</p>"
@@ -50,6 +68,13 @@ def test_a_displayed_formula_among_words():
         "$5 and 10$",
         "$20k for one, 30$ for two",
         "echo $HOME and $PATH",
+        "$1/€0.92 and ¥150/$ today",
+        "从$5到10$。",
+        "价格为$5和$10。",
+        "in $/€ and €/$",
+        "$5+ tax or 6$",
+        "a 5-$-bill and a 10-$-bill",
+        "￥700/$",
         "a $ b $ c",
         r"\$x\$",
         "$$",

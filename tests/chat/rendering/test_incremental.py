@@ -50,6 +50,42 @@ PIECES = [
     *("$", "$$", "$$\n", "$x$", "$a_1", "\\(", "\\)", "\\[", "\\]", "\\[\n", "x\n$$ y", "$5 and $10", "\\$", "x^2"),
     *("| a | b |\n|---|:-:|\n| c", "| word "),
     *("[^1]", "[^a]", "[^1]: note\n", "[^a]: ", "\n\n    more", "[^", "^1"),
+    *(
+        "**“重点”**",
+        "**注意：**",
+        "内容",
+        "**",
+        "当$x=2$时",
+        "$5和$10",
+        "看https://a.b/c",
+        "，",
+        "。",
+        "（",
+        "）",
+        "https://a.b的",
+    ),
+    *(
+        "<br>",
+        "<br>\n",
+        "H<sub>2</sub>O",
+        "<u>",
+        "</u>",
+        "<kbd>",
+        "</kbd>",
+        "<mark>**",
+        "</mark>",
+        "so $$\nx\n$$\n",
+        "so $$\n",
+    ),
+    *(
+        "<details>\n",
+        "<details>",
+        "<summary>More</summary>\n",
+        "</details>\n",
+        "</details>",
+        "\n\n</details>\n\n",
+        "- <details>\n",
+    ),
     *("(see", "it's", "a:", "b)", ' "t")', "[a](u", "x;", "é—", "a-b", "@", "%", "+1", "a=b", "\u2003", "…"),
 ]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
@@ -72,6 +108,10 @@ def grown(text, cuts):
 @example("para\n1. x", [5, 6, 7])
 @example("[x] first\n\n[x]: http://a.b\n\nlast", [9, 20, 27, 30])
 @example("$$\nx\n\n- $$\n", [3, 5, 7, 9, 11])
+@example("<details>\n<summary>a</summary>\n\nb\n\n</details>\n\nafter\n", [4, 9, 12, 31, 34, 38, 46, 49, 52])
+@example("```a | b\n|---|---|\n| c", [8, 9, 12, 15, 18])
+@example("<details>a\n\u2028\u2003\n\n</details>\n\nb", [9, 11, 12, 14, 15, 16, 20, 27])
+@example("a $$\n# h\np\n$$\nx\n$$\n", [3, 5, 9, 11, 14, 16])
 @example("a [^1]\n- b\n\n[^1]: x\n\n    [a]: /u\n", [7, 12, 15, 20, 25])
 def test_any_split_of_deltas_gives_the_same_blocks(text, cuts):
     page, growing = grown(text, cuts)

@@ -48,6 +48,10 @@ ATTEMPTS = [
     '\\(" onmouseover="alert(1)\\)',
     "[^<img src=x onerror=alert(1)>]: <script>alert(1)</script>",
     'x[^"onclick="alert(1)]\n\n[^"onclick="alert(1)]: y',
+    '<u onclick="alert(1)">x</u><kbd style="position:fixed">y</kbd>',
+    "<details open ontoggle=alert(1)>\n<summary onclick=alert(1)>x</summary>\n\ny\n\n</details>",
+    "<details>\n<summary><script>alert(1)</script></summary>\n\n<img src=x onerror=alert(1)>\n\n</details>",
+    "<sub><sup></sub><script>alert(1)</script></sup>",
     "\u202e<script>\u202c",
     "<scr\0ipt>alert(1)</scr\0ipt>",
 ]
@@ -74,7 +78,7 @@ def assert_safe(html):
         if name == "role":
             assert (tag, value) in {("div", "doc-footnote"), ("sup", "link")}
             continue
-        assert name in ATTRIBUTES.get(tag, set()) | {"class", "tabindex", "target", "rel"}, (tag, name)
+        assert name in ATTRIBUTES.get(tag, set()) | {"class", "tabindex", "target", "rel", "dir"}, (tag, name)
         if name == "href":
             assert value.startswith(("http://", "https://", "mailto:"))
         if name == "class":

@@ -461,6 +461,23 @@ def test_the_page_says_how_far_it_is_and_what_came(client, ada, stranger, settin
     assert "my &lt;file" not in client.get("/import").content.decode()
 
 
+def test_several_json_files_are_one_import(client, ada):
+    """A browser that unpacks a large export by itself leaves its parts."""
+    client.force_login(ada)
+    parts = [numbered(5)[:2], numbered(5)[2:]]
+    files = [SimpleUploadedFile(f"conversations-{index}.json", as_json(part)) for index, part in enumerate(parts)]
+    assert client.post("/import", {"file": files})["Location"] == "/import"
+    job = ImportJob.objects.get()
+    assert job.name == "conversations-0.json, conversations-1.json"
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.brought) == ("done", 5)
+    zipped = SimpleUploadedFile("export.zip", b"PK\x03\x04")
+    refused = client.post("/import", {"file": [zipped, SimpleUploadedFile("c.json", as_json(numbered(1)))]})
+    assert refused.status_code == 422
+    assert "Choose a zip file by itself." in refused.content.decode()
+
+
 @pytest.mark.parametrize(
     ("data", "why"), [(b"%PDF-1.7", "neither a zip file nor JSON"), (b"[" * 1_100_000, "than 1 MB")]
 )
