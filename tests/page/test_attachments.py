@@ -20,14 +20,19 @@ GIVE = """async ([type, name, mime, bytes]) => {
     if (type === "paste") target.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, ...how }));
     else target.dispatchEvent(new DragEvent(type, { dataTransfer: data, ...how }));
 }"""
-# A folder, which only the browser's own drops have.
-DROP_FOLDER = """selector => {
-    const data = new DataTransfer();
-    data.items.add(new File([], "Holiday"));
-    DataTransferItem.prototype.webkitGetAsEntry = () => ({ isDirectory: true, name: "Holiday" });
-    const how = { dataTransfer: data, bubbles: true, cancelable: true };
-    document.querySelector(selector).dispatchEvent(new DragEvent("drop", how));
+# A folder by the mouse, between two files: no script can make one that is real.
+GIVE_FOLDER = """([selector, type]) => {
+    const given = ["a.txt", "photos", "b.txt"].map((name) => ({
+        kind: "file",
+        getAsFile: () => new File(["x"], name),
+        webkitGetAsEntry: () => ({ isDirectory: name === "photos" }),
+    }));
+    const data = { types: ["Files"], items: given, files: given.map((item) => item.getAsFile()), getData: () => "" };
+    const event = new Event(type, { bubbles: true, cancelable: true });
+    event[type === "paste" ? "clipboardData" : "dataTransfer"] = data;
+    document.querySelector(selector).dispatchEvent(event);
 }"""
+LOADED = "images => images.every(image => image.complete && image.naturalWidth > 0)"
 
 
 async def test_a_file_field_offers_the_kinds_that_are_read(live, ada, scripted):
