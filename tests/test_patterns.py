@@ -24,6 +24,7 @@ import pytest
 
 from chat.models import Message
 from chat.rendering import plain_items
+from chat.transfer.importing import folded
 from memory.index import vectors
 from memory.notes import summary
 from memory.overview import topics
@@ -95,6 +96,10 @@ BUILT: dict[str, Callable[[], object]] = {
         for closing in plain_items.CLOSED_LISTS
         for item in ("- a", "    12. a")
     ],
+    "chat.transfer.importing.folded._end_of_fence": lambda: [
+        folded._end_of_fence("", folded.SIGN.match(fence)) for fence in ("```", "~~~~")
+    ],
+    "chat.transfer.importing.folded._end_of_code": lambda: folded._end_of_code("", folded.SIGN.match("``")),
     "memory.index.vectors._pattern": lambda: vectors._pattern.__wrapped__(frozenset({"Ada", "Mary Ann"})),
     "memory.notes.summary.notes_of": lambda: summary.notes_of("?"),
     "memory.overview.topics._pattern": lambda: topics._pattern.__wrapped__(),
