@@ -7,7 +7,7 @@ from typing import Any
 
 from oneclaw.text import replace_unstorable_in_json
 
-# Brackets, and strings, in which they mean nothing. One that does not end is one up to the end, so that it is read once.
+# Brackets, and strings, in which they mean nothing. One that does not end goes up to the end, so that it is read once.
 SIGN = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?|[\[\]{}]', re.DOTALL)
 # Levels that are decoded at a time; json.loads recurses, up to Python's limit of 1,000.
 PART_LEVELS = 100
