@@ -38,6 +38,7 @@ urlpatterns = [
     path("memory/lab/run", lab.run_questions, name="memory_lab_run"),
     path("memory/lab/<int:question_id>/drop", lab.drop_question, name="memory_lab_drop"),
     path("memory/files", documents.document_list, name="memory_files"),
+    path("memory/files/waiting", changes.file_waiting, name="memory_file_waiting"),
     path("memory/documents/", library_pages.library_page, name="library"),
     path("memory/documents/add", library_actions.add_file, name="library_add"),
     path("memory/documents/<int:file_id>/", library_pages.file_page, name="library_file"),

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from chat.attachments.encodings import BYTE_ORDER_MARKS, EncodingUnknownError, NoTextError, encoding_of
 from memory.policy.paths import DOCUMENT_MAX_BYTES
+from oneclaw import files
 from oneclaw.files import folder_of, system_calls
 
 # The part of a file that is searched for forgotten lines when it is no document.
@@ -25,6 +27,9 @@ DRAFT_NAME = re.compile(r"\.[0-9a-f]{16}\.tmp")
 # and some programs write it in pieces.
 WRITE_REST_SECONDS = 1.5
 
+
+# Encodings besides UTF-8 in which a file is read without a question: those in which editors of Windows store.
+CERTAIN = {"cp1252", "utf-16-le", "utf-16-be"}
 
 # Inode, size in bytes, and time of the last change in nanoseconds.
 FileMark = tuple[int, int, int]
@@ -50,7 +55,8 @@ def remove_all(root: Path) -> None:
 def read(root: Path, path: str) -> str:
     """Return the text of the file at `path` below `root`, with its line ends and its byte order mark.
 
-    Raise UnreadableFileError unless it is a regular file with one name, of UTF-8 text of at most DOCUMENT_MAX_BYTES.
+    Raise UnreadableFileError unless it is a regular file with one name, of text of at most DOCUMENT_MAX_BYTES whose
+    encoding is UTF-8 or plainly another one.
     """
     try:
         with _regular_file(root, path) as stream:
@@ -63,9 +69,69 @@ def read(root: Path, path: str) -> str:
     if len(data) > DOCUMENT_MAX_BYTES:
         raise UnreadableFileError(f"{path} has more than {DOCUMENT_MAX_BYTES:,} bytes.")
     try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise UnreadableFileError(f"{path} is not valid UTF-8: byte {error.start + 1} cannot be read.") from error
+        return data.decode(_encoding_of(data))
+    except (EncodingUnknownError, NoTextError, UnicodeDecodeError) as error:
+        raise UnreadableFileError(f"{path} is not valid UTF-8, and its encoding is not known.") from error
+
+
+def encoded(root: Path, path: str, text: str) -> bytes:
+    """Return `text` in the encoding of the text that is at `path` now, so that the program that wrote it reads the next
+    one as well; in UTF-8 where it has other characters, and without a file."""
+    try:
+        return text.encode(_encoding_of(read_bytes(root, path)))
+    except (EncodingUnknownError, NoTextError, UnicodeError):
+        return text.encode()
+
+
+def read_bytes(root: Path, path: str) -> bytes:
+    """Return the first DOCUMENT_MAX_BYTES of the regular file at `path`; none when there is none."""
+    try:
+        return first_bytes(root, path, DOCUMENT_MAX_BYTES)
+    except OSError:
+        return b""
+
+
+def probable_encoding(data: bytes, fallback: str) -> str:
+    """Return the most probable encoding of `data`, `fallback` when none is; "" when it is no text."""
+    try:
+        return _encoding_of(data, certain=False)
+    except NoTextError:
+        return ""
+    except EncodingUnknownError:
+        return "" if b"\x00" in data else fallback
+
+
+def has_other_names(root: Path, path: str) -> bool:
+    """Return whether the file at `path` is a hard link."""
+    try:
+        return os.stat(root / path, follow_symlinks=False).st_nlink > 1
+    except OSError:
+        return False
+
+
+def rewrite(root: Path, path: str, new_path: str, text: str) -> None:
+    """Write `text` in UTF-8 to `new_path`, and remove the file at `path` if that is another one. Raise OSError."""
+    files.write(root, new_path, text.encode())
+    if path != new_path:
+        remove(root, path)
+
+
+def _encoding_of(data: bytes, *, certain: bool = True) -> str:
+    """Return the encoding of a text, only one of CERTAIN when it is to be certain. Raise EncodingUnknownError or
+    NoTextError."""
+    for mark, encoding in BYTE_ORDER_MARKS:
+        # The mark of UTF-8 belongs to the text, as it always did.
+        if data.startswith(mark) and encoding != "utf-8-sig" and len(data) > len(mark):
+            return encoding
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        encoding = encoding_of(data)
+        # Damaged UTF-8: what cannot be read would be lost.
+        if encoding == "utf-8" or (certain and encoding not in CERTAIN):
+            raise EncodingUnknownError from None
+        return encoding
+    return "utf-8"
 
 
 def first_bytes(root: Path, path: str, most: int) -> bytes:
@@ -98,9 +164,14 @@ def _regular_file(root: Path, path: str) -> Iterator[IO[bytes]]:
             yield stream
 
 
+def is_draft(path: str) -> bool:
+    """Return whether `path` is a draft, of a file that is being written or that a crash left."""
+    return DRAFT_NAME.fullmatch(path.rpartition("/")[2]) is not None
+
+
 def is_leftover(path: str) -> bool:
     """Return whether `path` is a file that put_aside() renamed, or a draft that a crash left."""
-    return path.endswith(".refused") or DRAFT_NAME.fullmatch(path.rpartition("/")[2]) is not None
+    return path.endswith(".refused") or is_draft(path)
 
 
 def is_at_rest(root: Path, path: str) -> bool:

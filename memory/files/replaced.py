@@ -35,7 +35,7 @@ def replace_file(root: Path, document: MemoryDocument) -> None:
     if document.is_deleted:
         files.remove_keeping(root, document.path, kept)
     else:
-        files.write_keeping(root, document.path, document.content.encode(), kept)
+        files.write_keeping(root, document.path, disk.encoded(root, document.path, document.content), kept)
 
 
 def find_replaced(root: Path, path: str) -> ReplacedFile | None:

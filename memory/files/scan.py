@@ -19,6 +19,7 @@ from memory.files.mirror import synchronise
 from memory.files.replaced import find_replaced, is_replaced, is_replaced_of
 from memory.models import MemoryDocument, content_hash
 from memory.policy.paths import BadPathError, checked_path, may_be_document
+from memory.policy.sync_copies import copied_path
 from memory.signals import together
 from oneclaw.models import Space
 from oneclaw.text import InvalidTextError
@@ -55,6 +56,9 @@ def scan_folder(space: Space, since: float = 0, paths: Collection[str] | None = 
                     being_written.add(found.path)
                 continue
             if found.is_hidden or not (found.is_link or may_be_document(found.path)):
+                continue
+            if found.path not in documents and copied_path(found.path, documents):
+                # Its owner is asked (memory/files/waiting.py).
                 continue
             if since and disk.touched_at(folder, found.path) < since:
                 continue

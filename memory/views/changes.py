@@ -11,14 +11,18 @@ from django.views.decorators.http import require_http_methods, require_POST
 from memory.documents import undo, write
 from memory.documents.merge import OverlapError, merge
 from memory.documents.write import Author, Delete, Replace, Source
+from memory.files import waiting
+from memory.files.disk import UnreadableFileError
 from memory.files.mirror import try_to_mirror
 from memory.files.missing import documents_without_file, write_file_again
+from memory.files.scan import scan_folder
 from memory.models import MemoryDocument, MemoryRevision
 from memory.policy import tombstones
 from memory.policy.access import may_edit
 from memory.policy.line_ends import with_line_ends_of
 from memory.tools import saved
 from memory.views.forgetting import parsed_number
+from oneclaw.models import Space
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
@@ -132,6 +136,32 @@ def file_missing(request: SignedInRequest, document_id: int) -> HttpResponse:
     else:
         write_file_again(document)
         try_to_mirror(document.pk)
+    return redirect("memory_files")
+
+
+@require_POST
+def file_waiting(request: SignedInRequest) -> HttpResponse:
+    """Take in the text of a file that waits in the person's own folder, make it a document (`answer` = keep), or delete
+    it (discard)."""
+    space, path = Space.objects.own_of(request.user), request.POST.get("path", "")
+    try:
+        if request.POST.get("answer") == "discard":
+            done, said = waiting.discard(space, path), _("The file was deleted.")
+        elif request.POST.get("answer") == "keep":
+            done, said = waiting.keep(space, path), _("The file is a document of its own.")
+        else:
+            done, said = waiting.take_in(space, request.user, path), _("The text of the file was taken in.")
+    except (write.DocumentError, InvalidTextError, UnreadableFileError, OSError) as error:
+        messages.error(
+            request, str(error) if isinstance(error, write.DocumentError) else _("The file could not be changed.")
+        )
+    else:
+        if done:
+            messages.success(request, said)
+        else:
+            messages.info(request, _("That file is not there any more, or was changed. Nothing was done."))
+    if request.POST.get("answer") != "discard":
+        scan_folder(space)
     return redirect("memory_files")
 
 

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 from chat.rendering.incremental import blocks
 from memory.documents import write
 from memory.files.missing import documents_without_file
+from memory.files.waiting import waiting_files
 from memory.index.vectors import notice
 from memory.models import MemoryDocument
 from memory.notes import coverage
@@ -48,6 +49,7 @@ def document_list(request: SignedInRequest) -> HttpResponse:
     context = {
         "page": page,
         "gone": missing,
+        "waiting": waiting_files(Space.objects.own_of(request.user)),
         "notice": notice(readable),
         "cut": cut_files(Space.objects.own_of(request.user), switches.on_for(request.user)),
     }

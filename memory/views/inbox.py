@@ -18,6 +18,7 @@ from memory.documents.calls import use_that_made
 from memory.documents.merge import OverlapError
 from memory.documents.write import DocumentError
 from memory.files.missing import documents_without_file
+from memory.files.waiting import waiting_files
 from memory.lab import golden
 from memory.models import Decision, Review, Suggestion
 from memory.policy.access import may_edit
@@ -47,6 +48,7 @@ def inbox(request: SignedInRequest) -> HttpResponse:
         "declined": proposals.declined_of(request.user)[:SHOWN_MAX_SUGGESTIONS],
         "waiting_skills": waiting_own_skills(request.user),
         "gone": len(documents_without_file(Space.objects.own_of(request.user))),
+        "files_waiting": len(waiting_files(Space.objects.own_of(request.user))),
         "more": max(0, rows.count() - SHOWN_MAX_SUGGESTIONS),
         "drop": golden.drop(Space.objects.own_of(request.user)),
     }

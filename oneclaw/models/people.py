@@ -12,6 +12,8 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from oneclaw import zones
+
 
 class UserManager(BaseUserManager["User"]):
     use_in_migrations = True
@@ -42,7 +44,7 @@ class UserManager(BaseUserManager["User"]):
 
 def validate_timezone(name: str) -> None:
     """Raise ValidationError unless `name` is an IANA name such as Europe/Zurich."""
-    if name not in zoneinfo.available_timezones():
+    if not zones.is_known(name):
         raise ValidationError("“%(name)s” is not a timezone. Write it like Europe/Zurich.", params={"name": name})
 
 

@@ -1,7 +1,6 @@
 """One-time links for people who choose a password. Also the timezone of the browser at sign-in."""
 
 import contextlib
-import zoneinfo
 from typing import Any
 
 from django.conf import settings
@@ -17,6 +16,7 @@ from django.utils.encoding import force_bytes, force_str
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 from django.utils.translation import gettext as _
 
+from oneclaw import zones
 from oneclaw.models import User
 
 # The salt with which the first account's link is signed.
@@ -86,14 +86,21 @@ def create_first_account(**fields: Any) -> User | None:
 
 @receiver(user_logged_in)
 def save_browser_timezone(sender: object, request: HttpRequest, user: User, **kwargs: object) -> None:
-    """Set the person's timezone from the browser at their first sign-in; say so when a later one has another."""
+    """Set the person's timezone from the browser at their first sign-in; say so when a later one has another, or when
+    it is not known here."""
     name = request.POST.get("timezone", "")
-    if name not in zoneinfo.available_timezones():
+    is_chosen = user.timezone_chosen or user.timezone != User._meta.get_field("timezone").default
+    if not name or (is_chosen and (not zones.is_known(name) or zones.are_one(name, user.timezone))):
         return
-    if user.timezone_chosen or user.timezone != User._meta.get_field("timezone").default:
-        if name != user.timezone:
-            sentence = _("Your timezone is still {yours}; this device is in {here}. You can change it in the settings.")
-            messages.info(request, sentence.format(yours=user.timezone, here=name))
+    if not zones.is_known(name):
+        sentence = _(
+            "The timezone {here} of this device is unknown. Choose yours in the settings: until then it is UTC."
+        )
+        messages.warning(request, sentence.format(here=name[: User._meta.get_field("timezone").max_length]))
+        return
+    if is_chosen:
+        sentence = _("Your timezone is still {yours}; this device is in {here}. You can change it in the settings.")
+        messages.info(request, sentence.format(yours=user.timezone, here=name))
         return
     user.timezone, user.timezone_chosen = name, True
     user.save(update_fields=["timezone", "timezone_chosen"])

@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView, TemplateView
 
-from oneclaw.people import groups, usage, views
+from oneclaw.people import groups, travel, usage, views
 from oneclaw.people.sign_in import provider, suspended
 from oneclaw.people.sign_in.saml import views as saml
 
@@ -86,6 +86,7 @@ urlpatterns = [
     path("invited/<str:token>/", views.invited, name="invited"),
     path("first/<str:token>/", views.first_account, name="first_account"),
     path("confirmed/<str:suspended_id>/", suspended.resume, name="resume_change"),
+    path("settings/timezone", travel.timezone_here, name="timezone_here"),
     path("settings/notices/dismiss", views.dismiss_notices, name="dismiss_notices"),
     path("settings/devices/<int:device_id>/end", views.end_device, name="end_device"),
     path("settings/usage/", usage.usage, name="usage"),

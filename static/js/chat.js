@@ -7,6 +7,7 @@
 import "./code.js";
 import "./prose.js";
 import "./times.js";
+import "./travel.js";
 import { watchActions } from "./actions.js";
 import { Announcer } from "./announcer.js";
 import { Attachments } from "./attachments.js";

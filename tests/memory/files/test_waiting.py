@@ -1,0 +1,177 @@
+"""A file that cannot be read, or is a copy of a program that synchronises folders, is shown before anything is done."""
+
+import os
+
+import pytest
+
+from memory.documents import write
+from memory.documents.write import Append, Author, Source
+from memory.files.scan import scan_folder
+from memory.files.waiting import Why, waiting_files
+from memory.models import MemoryChunk, MemoryDocument
+from memory.policy.sync_copies import copied_path
+
+OLD = (1, 1)
+
+
+@pytest.fixture
+def folder(space, settings):
+    """Ada's folder, with a MEMORY.md of one line."""
+    write.apply(space, "MEMORY.md", Append("- Ada likes tea"), Author(Source.PAGE, space.owner))
+    return settings.WORKSPACES / str(space.pk)
+
+
+@pytest.fixture
+def put(folder):
+    """put(name, data): a file that nobody is writing any more."""
+
+    def put(name, data):
+        (folder / name).write_bytes(data)
+        os.utime(folder / name, OLD)
+
+    return put
+
+
+@pytest.fixture
+def answer(client, ada):
+    client.force_login(ada)
+    return lambda path, answer: client.post("/memory/files/waiting", {"path": path, "answer": answer}, follow=True)
+
+
+def content(space, path="MEMORY.md"):
+    return MemoryDocument.objects.get(space=space, path=path).content
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le"])
+def test_a_text_of_windows_is_read_and_stays_in_its_encoding(space, folder, put, encoding):
+    put("MEMORY.md", "- Ada likes tea\n- Müller hat Äpfel und Öl\n".encode(encoding))
+    scan_folder(space)
+    assert "Müller hat Äpfel und Öl" in content(space)
+    assert waiting_files(space) == []
+    write.apply(space, "MEMORY.md", Append("- Grüße"), Author(Source.PAGE, space.owner))
+    stored = (folder / "MEMORY.md").read_bytes()
+    assert "- Grüße" in stored.decode("utf-16-le" if encoding != "cp1252" else "cp1252")
+    write.apply(space, "MEMORY.md", Append("- 茶"), Author(Source.PAGE, space.owner))
+    if encoding == "cp1252":
+        assert "- 茶" in (folder / "MEMORY.md").read_text()
+    assert list(folder.glob("*.refused")) == []
+
+
+UNREADABLE = "- Ada hat Öl\x81".encode("latin-1")
+
+
+def test_a_file_that_cannot_be_read_is_on_three_pages_before_anything_is_put_aside(space, put, client, ada):
+    put("MEMORY.md", UNREADABLE)
+    scan_folder(space)
+    client.force_login(ada)
+    page = client.get("/memory/files").content.decode()
+    assert "Its encoding is not known" in page
+    assert "Read as Windows-1252" in page
+    for path in ("/memory/inbox", "/memory/"):
+        assert "1 file in the folder of your memory cannot be read" in client.get(path).content.decode()
+
+
+def test_it_is_read_after_a_yes(space, put, answer, folder):
+    put("MEMORY.md", UNREADABLE)
+    assert "The text of the file was taken in." in answer("MEMORY.md", "read").content.decode()
+    os.utime(folder / "MEMORY.md", OLD)
+    scan_folder(space)
+    assert "Ada hat Öl" in content(space)
+    assert waiting_files(space) == []
+
+
+def test_what_was_put_aside_is_shown_until_it_is_answered(space, put, answer, folder):
+    put("MEMORY.md", UNREADABLE + b"\n- Ada has a boat\n")
+    write.apply(space, "MEMORY.md", Append("- Later"), Author(Source.PAGE, space.owner))
+    (waiting,) = waiting_files(space)
+    assert (waiting.why, waiting.document_path, waiting.new_lines) == (Why.SET_ASIDE, "MEMORY.md", 2)
+    answer(waiting.path, "read")
+    assert "Ada has a boat" in content(space)
+    assert "Later" in content(space)
+    assert waiting_files(space) == []
+    assert list(folder.glob("*.refused")) == []
+
+
+def test_the_name_of_a_mac_is_composed_after_a_yes(space, put, answer, folder):
+    put("Ku\u0308che.md", b"- Salt\n")
+    (waiting,) = waiting_files(space)
+    assert waiting.why == Why.NAME
+    answer(waiting.path, "read")
+    os.utime(folder / "K\u00fcche.md", OLD)
+    scan_folder(space)
+    assert content(space, "K\u00fcche.md") == "- Salt\n"
+
+
+def test_links_are_named_and_their_text_stays_outside(space, folder, answer, tmp_path):
+    (tmp_path / "outside.md").write_text("secret")
+    (folder / "hard.md").hardlink_to(tmp_path / "outside.md")
+    (folder / "link.md").symlink_to(tmp_path / "outside.md")
+    assert [each.why for each in waiting_files(space)] == [Why.HARD_LINK, Why.LINK]
+    assert "secret" not in answer("link.md", "read").content.decode()
+    answer("link.md", "discard")
+    answer("hard.md", "discard")
+    assert waiting_files(space) == []
+    assert (tmp_path / "outside.md").read_text() == "secret"
+
+
+COPIES = [
+    "MEMORY.sync-conflict-20261125-101010-ABCDEFG.md",
+    "MEMORY (conflicted copy 2026-11-25 101010).md",
+    "MEMORY (Ada's conflicted copy 2026-11-25).md",
+    "MEMORY 2.md",
+    "Memory.md",
+]
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_conflict_copy_is_no_document_and_its_new_lines_are_offered(space, put, answer, name):
+    put(name, b"- Ada likes tea\n- Ada has a boat\n")
+    scan_folder(space)
+    assert [document.path for document in MemoryDocument.objects.all()] == ["MEMORY.md"]
+    assert not MemoryChunk.objects.filter(text__contains="boat").exists()
+    (waiting,) = waiting_files(space)
+    assert (waiting.path, waiting.why, waiting.new_lines) == (name, Why.COPY, 1)
+    assert "It has 1 line that MEMORY.md does not have." in answer("nothing", "discard").content.decode()
+    answer(name, "read")
+    assert content(space).count("Ada likes tea") == 1
+    assert "Ada has a boat" in content(space)
+    assert waiting_files(space) == []
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_copy_that_is_deleted_is_gone(space, put, answer, folder, name):
+    put(name, b"- Ada has a boat\n")
+    answer(name, "discard")
+    assert not (folder / name).exists()
+    assert "boat" not in content(space)
+
+
+def test_what_is_no_copy_becomes_a_document_by_a_word_of_its_owner(space, put, answer):
+    put("MEMORY 2.md", b"- Another list\n")
+    answer("MEMORY 2.md", "keep")
+    assert content(space, "MEMORY 2.md") == "- Another list\n"
+    scan_folder(space)
+    assert waiting_files(space) == []
+
+
+def test_what_has_no_original_is_a_document():
+    others = {"MEMORY.md", "memory/2026-11-25.md", "Trip 1.md"}
+    for path in (
+        "Notes 2.md",
+        "memory/2026-11-26.md",
+        "Trip 2.md",
+        "MEMORY.md",
+        "MEMORY2.md",
+        "MEMORY (conflict 2026-11-25 1010).md",
+    ):
+        assert copied_path(path, others) == ""
+    assert copied_path("memory/2026-11-25 2.md", others) == "memory/2026-11-25.md"
+
+
+def test_nobody_answers_for_the_folder_of_another_person(space, put, client, stranger):
+    put("MEMORY 2.md", b"- Ada has a boat\n")
+    client.force_login(stranger)
+    for choice in ("read", "discard"):
+        client.post("/memory/files/waiting", {"path": "MEMORY 2.md", "answer": choice})
+        client.post("/memory/files/waiting", {"path": f"../{space.pk}/MEMORY 2.md", "answer": choice})
+    assert [each.path for each in waiting_files(space)] == ["MEMORY 2.md"]
