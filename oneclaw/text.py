@@ -121,11 +121,11 @@ def replace_unstorable_in_json(value: object) -> object:
     waiting: list[Any] = [result]
     while waiting:
         copied = waiting.pop()
-        for place, item in list(copied.items() if isinstance(copied, dict) else enumerate(copied)):
+        for position, item in list(copied.items() if isinstance(copied, dict) else enumerate(copied)):
             if isinstance(item, str):
-                copied[place] = replace_unstorable(item)
+                copied[position] = replace_unstorable(item)
             elif isinstance(item, list | dict):
                 is_list = isinstance(item, list)
-                copied[place] = [*item] if is_list else {replace_unstorable(str(key)): item[key] for key in item}
-                waiting.append(copied[place])
+                copied[position] = [*item] if is_list else {replace_unstorable(str(key)): item[key] for key in item}
+                waiting.append(copied[position])
     return result[0]

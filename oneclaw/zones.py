@@ -24,7 +24,7 @@ def _target_of(name: str) -> str:
 
 @cache
 def _targets() -> dict[str, str]:
-    """Return for each name that is a link in the tz database the one that it stands for."""
+    """Return for each name that is a link in the tz database its target."""
     links: dict[str, str] = {}
     for line in resources.files("tzdata.zoneinfo").joinpath("tzdata.zi").read_text().splitlines():
         if line.startswith("L "):

@@ -58,6 +58,7 @@ BOUNDED_CHARS = {
     "memory.prompt.technical.COMMANDS": 16_000,
     "memory.prompt.technical.PERSONAL": 16_000,
     "memory.overview.topics._pattern": 4_000,  # READ_MAX_CHARS.
+    "memory.policy.sync_copies.PATTERNS": 255,  # PATH_MAX_BYTES.
     "memory.text.dates.ASKS_WHEN": 10_000,  # QUERY_READ_MAX_CHARS, for both.
     "memory.text.dates.READERS": 10_000,
     "memory.text.states._MARK": 1_000_000,  # This one reads all lines, and so does the next.

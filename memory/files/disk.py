@@ -30,6 +30,8 @@ WRITE_REST_SECONDS = 1.5
 
 # Encodings besides UTF-8 in which a file is read without a question: those in which editors of Windows store.
 CERTAIN = {"cp1252", "utf-16-le", "utf-16-be"}
+# Encodings of programs of the last century, which no editor stores a file of memory in: a few odd bytes look like them.
+OUTDATED = {"cp850", "mac_roman"}
 
 # Inode, size in bytes, and time of the last change in nanoseconds.
 FileMark = tuple[int, int, int]
@@ -94,7 +96,8 @@ def read_bytes(root: Path, path: str) -> bytes:
 def probable_encoding(data: bytes, fallback: str) -> str:
     """Return the most probable encoding of `data`, `fallback` when none is; "" when it is no text."""
     try:
-        return _encoding_of(data, certain=False)
+        encoding = _encoding_of(data, certain=False)
+        return fallback if encoding in OUTDATED else encoding
     except NoTextError:
         return ""
     except EncodingUnknownError:

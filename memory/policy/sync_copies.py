@@ -9,12 +9,12 @@ from collections.abc import Collection
 # By the name of the file without .md; the first group is that of the file that it is a copy of.
 PATTERNS = (
     # Syncthing.
-    re.compile(r"(.+)\.sync-conflict-[0-9]{8}-[0-9]{6}-[A-Z0-9]{7}"),
+    re.compile(r"(.{1,200})\.sync-conflict-[0-9]{8}-[0-9]{6}-[A-Z0-9]{7}"),
     # Dropbox, Nextcloud, Google Drive and others, in English.
-    re.compile(r"(.+?) \((?:[^()]{0,60} )?conflicted copy(?: [^()]{0,60})?\)", re.IGNORECASE),
-    re.compile(r"(.+?) \(case conflict[^()]{0,20}\)", re.IGNORECASE),
+    re.compile(r"(.{1,200}?) \((?:[^()]{0,60} )?conflicted copy(?: [^()]{0,60})?\)", re.IGNORECASE),
+    re.compile(r"(.{1,200}?) \(case conflict[^()]{0,20}\)", re.IGNORECASE),
     # iCloud and Finder; also a browser's second download.
-    re.compile(r"(.+?)(?: [2-9]| ?\([2-9]\))"),
+    re.compile(r"(.{1,200}?)(?: [2-9]| ?\([2-9]\))"),
 )
 
 

@@ -1,5 +1,5 @@
-// Asks whoever is in another timezone than theirs, once for each, whether theirs shall change: when the page opens, and
-// when it is looked at again after a journey.
+// Asks people who are in another timezone than theirs, once for each, whether theirs shall change: when the page opens,
+// and when it is looked at again after a journey.
 
 import { alive, find } from "./dom.js";
 import { keep, kept } from "./kept.js";

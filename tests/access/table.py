@@ -28,6 +28,7 @@ PAGES = """
     usage                           persons     -
     make_key                        persons     persons
     dismiss_notices                 -           persons
+    timezone_here                   persons     persons
     revoke_key                      -           any-id
     end_device                      -           any-id
     send_archive                    persons     -
@@ -220,6 +221,7 @@ PAGES = """
     memory_restore                  -           owners
     memory_delete_line              -           owners
     memory_put_back                 -           owners
+    memory_file_waiting             -           persons
     memory_gone                     -           owners
     memory_entry                    owners      owners
     memory_entry_row                owners      -

@@ -152,13 +152,13 @@ class Left:
         return "\n".join(f"> {line}".rstrip() for line in text.split("\n")) if text else ""
 
     def call(self, name: str, arguments: object, result: str = "") -> str:
-        """Return the call of a tool as Markdown. What it was told to write, such as a file, is a block of code of its
+        """Return the call of a tool as Markdown. What it was to write, such as a file, is a block of code of its
         own and whole; short values are JSON; the result is shortened."""
-        given = parsed(arguments) if isinstance(arguments, str) else arguments
-        long = [(key, text) for key, text in strings_in(given) if is_long(text)]
-        language = language_of(mapping(given))
+        values = parsed(arguments) if isinstance(arguments, str) else arguments
+        long = [(key, text) for key, text in strings_in(values) if is_long(text)]
+        language = language_of(mapping(values))
         blocks = [joined([f"*{key}*" if len(long) > 1 else "", fenced(text, language)]) for key, text in long]
-        rest = without_long(given) if long else arguments
+        rest = without_long(values) if long else arguments
         shown = rest if isinstance(rest, str) else in_json(rest) if rest else ""
         heading = re.sub(r"[*`\[\]<>]", "", name)
         return joined([f"*{heading}*" if heading else "", fenced(shown, "json"), *blocks, self.result(result)])
@@ -168,13 +168,13 @@ class Left:
         return fenced(self.shortened(plain(text)))
 
     def document(self, arguments: object) -> str:
-        """Return a document that an assistant has written or changed: its title and text, or what stood in it and what
-        stands there now; "" when `arguments` are none of such a tool."""
-        given = mapping(parsed(arguments) if isinstance(arguments, str) else arguments)
-        title, language = unmarked(given.get("title") or given.get("name")), language_of(given)
-        self.others(given, (*DOCUMENT_KEYS, *OLD_KEYS, *NEW_KEYS))
-        changes = [mapping(each) for each in listing(given.get("updates"))] or [given]
-        parts = [fenced(given.get("content"), language)]
+        """Return a document that an assistant has written or changed: its title and text, or what was in it and what
+        is there now; "" when `arguments` are none of such a tool."""
+        values = mapping(parsed(arguments) if isinstance(arguments, str) else arguments)
+        title, language = unmarked(values.get("title") or values.get("name")), language_of(values)
+        self.others(values, (*DOCUMENT_KEYS, *OLD_KEYS, *NEW_KEYS))
+        changes = [mapping(each) for each in listing(values.get("updates"))] or [values]
+        parts = [fenced(values.get("content"), language)]
         for change in changes:
             old, new = (next((change[key] for key in keys if change.get(key)), None) for keys in (OLD_KEYS, NEW_KEYS))
             parts += [joined(["*Before:*", fenced(old, language)])] if old and old != ".*" else []
@@ -247,7 +247,7 @@ def is_wordy(text: str) -> bool:
 
 
 def strings_in(value: object, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield each text in `value`, in order, with the key that it stands under. Without recursion."""
+    """Yield each text in `value`, in order, with its key. Without recursion."""
     waiting: list[tuple[str, object]] = [(key, value)]
     while waiting:
         key, value = waiting.pop()
@@ -301,7 +301,7 @@ def without_long(value: object) -> object:
 
 
 def language_of(arguments: Mapping[str, Any]) -> str:
-    """Return the language of the text that a tool was told to write, for the block of code; "" when it is unknown."""
+    """Return the language of the text that a tool was to write, for the block of code; "" when it is unknown."""
     named = words(arguments.get("language"))
     if named:
         return named

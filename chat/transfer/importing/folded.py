@@ -66,7 +66,7 @@ def _end_of_code(text: str, run: re.Match[str]) -> int:
 
 
 def _is_indented(text: str, at: int) -> bool:
-    """Return whether a tag stands in a line that is code because it is indented."""
+    """Return whether a tag is in a line that is code because it is indented."""
     before = text[text.rfind("\n", 0, at) + 1 : at]
     return not before.strip() and ("\t" in before or len(before) > 3)
 
@@ -86,7 +86,7 @@ def _end_of_part(text: str, begin: int, kind: str) -> tuple[int, int]:
 
 
 def _is_quoted(text: str, end: re.Match[str]) -> bool:
-    """Return whether an end tag stands inside of the quotation that thoughts are."""
+    """Return whether an end tag is inside of the quotation that thoughts are."""
     if not text.startswith(QUOTED, text.rfind("\n", 0, end.start()) + 1):
         return False
     line_end = text.find("\n", end.end())

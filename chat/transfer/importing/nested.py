@@ -24,7 +24,7 @@ def decoded(raw: bytes) -> Any:
 
 def _decoded_in_parts(raw: bytes) -> object:
     """Return the value of `raw`: each part of PART_LEVELS levels is decoded by itself, the innermost first, and a key
-    that no file can know stands for it in what is around it."""
+    that no file can know represents it in what is around it."""
     key = secrets.token_hex(16)
     parts: list[object] = []
 

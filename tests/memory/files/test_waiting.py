@@ -11,6 +11,7 @@ from memory.files.waiting import Why, waiting_files
 from memory.models import MemoryChunk, MemoryDocument
 from memory.policy.sync_copies import copied_path
 
+pytestmark = pytest.mark.django_db(transaction=True)
 OLD = (1, 1)
 
 
@@ -67,7 +68,7 @@ def test_a_file_that_cannot_be_read_is_on_three_pages_before_anything_is_put_asi
     page = client.get("/memory/files").content.decode()
     assert "Its encoding is not known" in page
     assert "Read as Windows-1252" in page
-    for path in ("/memory/inbox", "/memory/"):
+    for path in ("/memory/inbox/", "/memory/"):
         assert "1 file in the folder of your memory cannot be read" in client.get(path).content.decode()
 
 

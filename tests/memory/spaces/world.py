@@ -61,6 +61,8 @@ class Talk:
     sent: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     is_shared: bool = False
     times_shared: int = 0
+    # Of a copy of a link for the members of a space: that space.
+    copied_of: int | None = None
 
     @property
     def row(self):
@@ -337,7 +339,7 @@ class World:
         # What others have said: it is read there, and is nobody's own words.
         said = [(next(iter(words_in(text)), None), -1) for text in messages]
         assert {word for word, _ in said if word} <= link.words
-        self.talks.append(Talk(pk, person.pk, None, link.talk.title, said))
+        self.talks.append(Talk(pk, person.pk, None, link.talk.title, said, copied_of=link.space))
 
     def delete(self):
         talk, person = self.any_talk(), self.random.choice(self.people)
@@ -372,15 +374,17 @@ class World:
 
     def lets_out(self, talk, space):
         """Whether a link may be for the members of `space`, or for others (None): what members of a space have written
-        stays theirs, for no space here allows links for everybody. A copy of a link is read as its owner's."""
+        stays theirs, for no space here allows links for everybody. So does a copy of a link for them."""
         writers = {by for word, by in talk.said if word and by not in (None, -1, talk.owner)}
-        if talk.is_shared:
+        if talk.is_shared and talk.copied_of in (None, talk.space):
             return space is not None and space.pk == talk.space
-        if not writers:
+        if talk.copied_of is None and not writers:
             return True
-        if talk.space is None or not all(self.role(self.person(by), self.space(talk.space)) for by in writers):
+        home = talk.copied_of or talk.space
+        readers = writers | ({talk.owner} if talk.copied_of else set())
+        if home is None or not all(self.role(self.person(by), self.space(home)) for by in readers):
             return False
-        return space is not None and space.pk == talk.space
+        return space is not None and space.pk == home
 
     def opens(self, person, link):
         owner = self.person(link.talk.owner)
