@@ -43,8 +43,8 @@ MISFITS = """() => {
   for (const table of document.querySelectorAll("table"))
     if (table.checkVisibility() && table.parentElement.clientWidth < 200) add(table, "a squeezed table");
   for (const one of document.querySelectorAll("nav a, button, .button"))
-    if (one.checkVisibility() && getComputedStyle(one).overflowX === "visible" && one.clientWidth > 0)
-      if (one.scrollWidth > one.clientWidth + 1) add(one, "wider than its box");
+    if (one.textContent.trim() && one.checkVisibility() && getComputedStyle(one).overflowX === "visible")
+      if (one.clientWidth > 0 && one.scrollWidth > one.clientWidth + 1) add(one, "wider than its box");
   for (const bar of document.querySelectorAll("nav"))
     if (bar.checkVisibility() && bar.scrollWidth > bar.clientWidth + 1) add(bar, "a bar of links with a hidden part");
   return found;
@@ -298,7 +298,9 @@ async def open_page(
     `expect` are parts of messages that this test's console may hold, such as the status of an error page.
     """
     problems: list[str] = []
-    options = {"viewport": DESKTOP, "reduced_motion": "reduce", "base_url": live.url} | options
+    # Nobody travels, unless a test says so.
+    here = {"timezone_id": user.timezone} if user is not None else {}
+    options = {"viewport": DESKTOP, "reduced_motion": "reduce", "base_url": live.url, **here} | options
     async with empty_context(options) as context:
         if user is not None:
             value = await in_database(session_cookie, user)

@@ -5,7 +5,7 @@ Nothing is stored: what waits is found in the folder each time.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -80,7 +80,7 @@ class WaitingFile:
 def waiting_files(space: Space) -> list[WaitingFile]:
     """Return the files of `space` that wait, in the order of their paths; none without a folder."""
     folder, found = folder_of(space), []
-    documents = dict(space.documents.filter(deleted_at=None).values_list("path", "content"))
+    documents = set(space.documents.filter(deleted_at=None).values_list("path", flat=True))
     try:
         for entry in disk.walk(folder):
             if is_replaced(entry.path) or disk.is_draft(entry.path):
@@ -133,25 +133,25 @@ def discard(space: Space, path: str) -> bool:
     return True
 
 
-def _waiting(space: Space, entry: disk.FolderEntry, documents: Mapping[str, str]) -> WaitingFile | None:
+def _waiting(space: Space, entry: disk.FolderEntry, documents: Collection[str]) -> WaitingFile | None:
     folder, _slash, name = entry.path.rpartition("/")
     if aside := SET_ASIDE.fullmatch(name):
         # The name was cut, if it was long.
         prefix = f"{folder}/{aside[1]}" if folder else aside[1]
         document_path = next((path for path in documents if path.startswith(prefix)), "")
-        return _of_document(space, entry.path, Why.SET_ASIDE, document_path, documents)
+        return _of_document(space, entry.path, Why.SET_ASIDE, document_path)
     if entry.is_hidden or not (entry.is_link or may_be_document(entry.path)):
         return None
     if entry.path not in documents and (original := copied_path(entry.path, documents)):
-        return _of_document(space, entry.path, Why.COPY, original, documents)
+        return _of_document(space, entry.path, Why.COPY, original)
     if why := _fault(space, entry):
         return WaitingFile(entry.path, why, encoding=_encoding(folder_of(space), entry.path))
     return None
 
 
-def _of_document(space: Space, path: str, why: Why, document_path: str, documents: Mapping[str, str]) -> WaitingFile:
-    text = _text_of(folder_of(space), path)
-    return WaitingFile(path, why, document_path, len(_new_lines(text, documents.get(document_path, ""))))
+def _of_document(space: Space, path: str, why: Why, document_path: str) -> WaitingFile:
+    content = space.documents.filter(path=document_path).values_list("content", flat=True).first() or ""
+    return WaitingFile(path, why, document_path, len(_new_lines(_text_of(folder_of(space), path), content)))
 
 
 def _fault(space: Space, entry: disk.FolderEntry) -> Why | None:

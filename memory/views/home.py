@@ -12,7 +12,6 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
 from memory.files.missing import documents_without_file
-from memory.files.waiting import waiting_files
 from memory.index.vectors import notice
 from memory.lab import golden
 from memory.models import DocumentOverview, MemoryDocument, Proposal, Topic
@@ -63,7 +62,6 @@ def home_page(request: SignedInRequest) -> HttpResponse:
         "made_calendar": partial(days.calendar_of, space, today),
         "state": state,
         "gone": len(documents_without_file(space)) if memories.owns(space) else 0,
-        "files_waiting": len(waiting_files(space)) if memories.owns(space) else 0,
         "waiting": waiting_items(request.user) if state.has_waiting else None,
         "drop": golden.drop(space) if state.has_lab_runs else None,
         "notice": notice(MemoryDocument.objects.filter(space=space)) if state.has_notice else "",

@@ -27,7 +27,8 @@ def named():
                     continue
                 if node.args and isinstance(node.args[0], ast.Constant):
                     given = node.args[1] if len(node.args) > 1 else ast.Dict(keys=[], values=[])
-                    names = {key.value for key in given.keys} if isinstance(given, ast.Dict) else None
+                    is_plain = isinstance(given, ast.Dict) and None not in given.keys
+                    names = {key.value for key in given.keys} if is_plain else None
                     yield f"{path.relative_to(ROOT)}:{node.lineno}", node.args[0].value, names
 
 

@@ -107,7 +107,8 @@ def test_the_admin_refuses_it_with_a_sentence(client, admin_person, ada):
 
 
 @pytest.mark.parametrize(
-    ("data", "sentence"), [(b"a\0b\n", "cannot hold this text"), (b"caf\xe9\n", "is not valid UTF-8: byte 4")]
+    ("data", "sentence"),
+    [(b"a\0b\n", "cannot hold this text"), (b"caf\x81\xff\xfe\x8f\n", "its encoding is not known")],
 )
 def test_a_file_with_it_is_not_taken_in(ada, tmp_path, data, sentence, capsys):
     folder = tmp_path / "given"

@@ -36,7 +36,9 @@ async def sign_in(page, email):
 
 async def test_a_people_admin_invites_approves_and_disables(live, people_admin, ada, settings):
     settings.ORIGINS = [live.url]
-    await in_database(Group.objects.create, name="Research")
+    research = await in_database(Group.objects.create, name="Research")
+    # An admin of people gives the groups that they are in.
+    await in_database(research.members.create, user=people_admin)
     await in_database(User.objects.create_user, "late@example.org", PASSWORD, is_active=False, awaits_approval=True)
     async with open_page(live, people_admin, expect=["403"]) as page:
         await page.goto("/")

@@ -18,7 +18,7 @@ from chat.conversations import transcript
 from chat.models import ChatSession
 from chat.turns.tools import call_tool
 from memory.documents.write import Append, Author, Source, apply
-from memory.files import import_changes
+from memory.files import import_changes, waiting
 from memory.files.folders import folder_of
 from memory.models import Decision, DocumentJob, Flush, MemoryDocument, MemoryRevision, Proposal, Suggestion
 from memory.notes import document_jobs, flush
@@ -72,6 +72,7 @@ BY_HAND = {
     "memory.files.import_changes.import_text",
     "memory.files.import_changes.import_new_file",
     "memory.files.import_changes.write_conflict_copy",
+    "memory.files.waiting.take_in",
     "memory.transfer.imports.confirm",
     "memory.transfer.workspace.import_folder",
     "memory.transfer.account.take",
@@ -306,6 +307,15 @@ def file_in_conflict(stage):
     import_changes.write_conflict_copy(document(stage), TEXT, "key")
 
 
+def copy_taken_in(stage):
+    """Add the lines of a conflict copy of a program that synchronises folders."""
+    apply(stage.space, "MEMORY.md", Append("- Tea"), Author(Source.PAGE, stage.ada))
+    folder = folder_of(stage.space)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "MEMORY 2.md").write_text(TEXT)
+    assert waiting.take_in(stage.space, stage.ada, "MEMORY 2.md")
+
+
 def zip_imported(stage):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -340,6 +350,7 @@ WAYS_BY_HAND = [
     (file_new, {"memory.files.import_changes.import_new_file"}),
     (file_changed, {"memory.files.import_changes.import_text"}),
     (file_in_conflict, {"memory.files.import_changes.write_conflict_copy"}),
+    (copy_taken_in, {"memory.files.waiting.take_in"}),
     (zip_imported, {"memory.transfer.imports.confirm"}),
     (folder_imported, {"memory.transfer.workspace.import_folder"}),
     (account_imported, {"memory.transfer.account.take"}),
