@@ -79,8 +79,12 @@ def matching(said: Sequence[Said], stored: Sequence[Message]) -> Matched:
 
 
 def has_grown(row: Message, said: Said) -> bool:
-    """Return whether the export has the end of an answer of which an earlier one had the beginning."""
-    return said.text.startswith(text_of(row)) and len(said.text) > len(text_of(row))
+    """Return whether the export has the end of an answer of which an earlier one had the beginning.
+
+    One that was whole and is shorter now has lost what its owner asked to forget.
+    """
+    is_begun = row.status == Message.Status.INTERRUPTED
+    return is_begun and said.text.startswith(text_of(row)) and len(said.text) > len(text_of(row))
 
 
 def text_of(row: Message) -> str:

@@ -174,9 +174,10 @@ def _store(job: ImportJob, session: ChatSession | None, conversation: Conversati
         if session is None:
             create_session(job.owner, conversation)
             return len(conversation.messages)
-        # The words of others in it, and of what runs by itself, are not of this export.
-        is_own = not session.is_shared and session.kind == ChatSession.Kind.CONVERSATION
-        return grow_session(job.owner, session, conversation) if is_own else 0
+        # What was begun here has all that its own export has, but for what was forgotten since. A shared one has the
+        # words of others.
+        was_imported = session.origin == conversation.origin and not session.is_shared
+        return grow_session(job.owner, session, conversation) if was_imported else 0
     except DataError as error:
         # A value that JSON in Python has and the database has not, such as NaN. It would be so each time.
         logger.warning("A conversation cannot be stored: %s", type(error.__cause__).__name__)

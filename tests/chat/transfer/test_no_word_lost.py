@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chat.models import ChatSession, Message
+from chat.transfer import export
 from chat.transfer.importing import chatgpt, claude, librechat, open_webui
 from chat.transfer.importing.conversation import is_wordy
 from tests.imports import CHATGPT, CLAUDE, DAY, LIBRECHAT, NO_PARENT, OPEN_WEBUI, ROOT, libre, lines, node, tree
@@ -307,5 +308,25 @@ def test_every_string_of_more_than_a_few_words_is_in_a_message_or_counted(progra
 
 
 def test_the_small_exports_of_the_tests_have_what_they_had(bring):
-    for export in (CHATGPT, CLAUDE, LIBRECHAT, OPEN_WEBUI):
-        assert bring([export] if export is not LIBRECHAT else export).brought == 1
+    for each in (CHATGPT, CLAUDE, LIBRECHAT, OPEN_WEBUI):
+        assert bring([each] if each is not LIBRECHAT else each).brought == 1
+
+
+def test_what_was_forgotten_does_not_come_back_with_a_newer_export(ada, bring):
+    bring(chatgpt_export(*MAY))
+    answer = Message.objects.get(role="assistant")
+    Message.objects.filter(pk=answer.pk).update(content=[{"type": "text", "text": "First"}], text="First")
+    job = bring(chatgpt_export(*JUNE))
+    assert job.added == 2
+    assert answers() == ["First", "Answer of June"]
+
+
+def test_the_export_of_a_conversation_that_began_here_adds_nothing_to_it(ada, bring):
+    bring(chatgpt_export(*JUNE))
+    session = ChatSession.objects.get()
+    ChatSession.objects.update(origin=None)
+    session.refresh_from_db()
+    exported = json.loads("".join(export.as_json(session)))
+    session.messages.filter(seq__gt=2).delete()
+    job = bring([exported])
+    assert (job.known, job.grown, ChatSession.objects.count(), session.messages.count()) == (1, 0, 1, 2)
