@@ -52,7 +52,7 @@ async def test_a_selection_in_a_growing_block_is_kept(live, ada):
     async with open_page(live, ada) as page:
         await page.route_web_socket("**/ws/", to_server)
         await page.goto("/")
-        await page.wait_for_function("document.querySelector('[data-connection]').textContent === ''")
+        await page.wait_for_function("() => document.querySelector('[data-connection]').textContent === ''")
         revision = 0
 
         async def show(index, html):
@@ -74,11 +74,11 @@ async def test_a_selection_in_a_growing_block_is_kept(live, ada):
                 assert await page.evaluate("getSelection().toString()") == "early", (kind, html)
                 # Colours come with the end of a block of code, and replace its text.
                 assert await page.evaluate("selectedText.isConnected") or 'class="n"' in html, (kind, html)
-            await page.wait_for_function("!document.querySelector('.math:not(.math--set)')")
+            await page.wait_for_function("() => !document.querySelector('.math:not(.math--set)')")
             # Made once more from nothing, the page has the same.
             shown = await block.evaluate("block => block.innerHTML")
             fresh = await show(index + 100, states[-1])
-            await page.wait_for_function("!document.querySelector('.math:not(.math--set)')")
+            await page.wait_for_function("() => !document.querySelector('.math:not(.math--set)')")
             assert shown == await fresh.evaluate("block => block.innerHTML"), kind
 
         block = await show(50, thinking_html("Some early thoughts"))

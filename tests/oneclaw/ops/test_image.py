@@ -4,6 +4,7 @@ without privileges, and `python manage.py` as the way in.
 No engine is needed for that; tests/oneclaw/ops/test_compose.py compares the same with the Dockerfile.
 """
 
+import contextlib
 import os
 import re
 import shlex
@@ -11,7 +12,8 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -83,9 +85,20 @@ class Image:
         )
 
 
+@contextlib.contextmanager
+def passable(folder: Path) -> Iterator[None]:
+    """Let other accounts pass to `folder`, in which Python's packages are, as those of the image are for everybody."""
+    closed = {each: each.stat().st_mode for each in (folder, *folder.parents) if not each.stat().st_mode & 0o001}
+    for each, mode in closed.items():
+        each.chmod(mode | 0o001)
+    yield
+    for each, mode in closed.items():
+        each.chmod(mode)
+
+
 @pytest.fixture(scope="module")
 def image():
-    with house() as found:
+    with passable(Path(sys.prefix)), house() as found:
         port = free_port()
         found.environment["DATABASE_URL"] = f"postgresql://oneclaw@127.0.0.1:{port}/oneclaw"
         start_postgres(found, port)
