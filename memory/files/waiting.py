@@ -5,6 +5,7 @@ Nothing is stored: what waits is found in the folder each time.
 """
 
 import re
+import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,7 +20,7 @@ from memory.files.folders import checked_text, folder_of
 from memory.files.import_changes import import_new_file
 from memory.files.replaced import is_replaced
 from memory.models import MemoryDocument
-from memory.policy.paths import BadPathError, checked_path, may_be_document
+from memory.policy.paths import DOCUMENT_MAX_BYTES, BadPathError, checked_path, may_be_document
 from memory.policy.sync_copies import copied_path
 from oneclaw.models import Space, User
 from oneclaw.text import InvalidTextError, StrOrPromise
@@ -103,8 +104,13 @@ def take_in(space: Space, user: User, path: str) -> bool:
     if waiting is None:
         return False
     folder = folder_of(space)
-    decoded = _text_of(folder, path)
-    if not decoded:
+    decoded, new_path = _text_of(folder, path), path if waiting.document_path else unicodedata.normalize("NFC", path)
+    is_whole = len(disk.read_bytes(folder, path)) < DOCUMENT_MAX_BYTES
+    if not decoded or not is_whole or disk.has_other_names(folder, path):
+        return False
+    is_taken = new_path != path and disk.exists(folder, new_path)
+    if not waiting.document_path and (waiting.why == Why.SET_ASIDE or is_taken):
+        # Its document is deleted, or another file has the name that it would get.
         return False
     if waiting.document_path:
         document = MemoryDocument.objects.filter(space=space, path=waiting.document_path).first()
@@ -113,7 +119,7 @@ def take_in(space: Space, user: User, path: str) -> bool:
             write.apply(space, waiting.document_path, Append("\n".join(lines)), Author(Source.PAGE, user))
         disk.remove(folder, path)
     else:
-        disk.rewrite(folder, path, checked_path(path), decoded)
+        disk.rewrite(folder, path, new_path, decoded)
     return True
 
 

@@ -175,3 +175,18 @@ def test_nobody_answers_for_the_folder_of_another_person(space, put, client, str
         client.post("/memory/files/waiting", {"path": "MEMORY 2.md", "answer": choice})
         client.post("/memory/files/waiting", {"path": f"../{space.pk}/MEMORY 2.md", "answer": choice})
     assert [each.path for each in waiting_files(space)] == ["MEMORY 2.md"]
+
+
+def test_nothing_is_taken_in_that_would_lose_or_reveal_something(space, put, answer, folder, tmp_path):
+    put("MEMORY 2.md", b"- x\n" * (1024 * 300))
+    put("Ku\u0308che.md", b"- Salt\n")
+    put("K\u00fcche.md", b"- Pepper\n")
+    (tmp_path / "outside.md").write_text("- secret\n")
+    (folder / "MEMORY 3.md").hardlink_to(tmp_path / "outside.md")
+    put(f"Gone.md.{10**18}.refused", b"- late\n")
+    names = ["MEMORY 2.md", "Ku\u0308che.md", "MEMORY 3.md", f"Gone.md.{10**18}.refused"]
+    for name in names:
+        assert "Nothing was done." in answer(name, "read").content.decode()
+        assert (folder / name).exists()
+    assert (folder / "K\u00fcche.md").read_bytes() == b"- Pepper\n"
+    assert "secret" not in content(space)
