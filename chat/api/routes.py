@@ -28,7 +28,8 @@ from chat.api.shapes import (
 )
 from chat.conversations import lifecycle, model_choice, presence, transcript
 from chat.conversations.model_choice import Choice
-from chat.conversations.shared import marks, stopping
+from chat.conversations.shared import stopping
+from chat.conversations.shown import read_with_authors
 from chat.library import organise, spaces, totals
 from chat.live.frames import MessageFrameFields, SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, Queued, handle
@@ -102,8 +103,7 @@ def session_list(
 def session(request: KeyedRequest, session_id: uuid.UUID) -> SessionWithMessages:
     """Get one conversation with its newest messages. What you read here stays unread on the page."""
     found = own_session(request.auth, session_id)
-    newest = list(said(found).order_by("-seq")[: PAGE_DEFAULT_ROWS + 1])
-    marks.mark(newest)
+    newest = read_with_authors(said(found).order_by("-seq")[: PAGE_DEFAULT_ROWS + 1])
     messages = [MessageOut.of(message) for message in reversed(newest[:PAGE_DEFAULT_ROWS])]
     about = session_out(request.auth, session_id).model_dump()
     return SessionWithMessages(**about, messages=messages, has_earlier=len(newest) > PAGE_DEFAULT_ROWS)
@@ -117,9 +117,9 @@ def message_list(
     limit: int = Query(PAGE_DEFAULT_ROWS, ge=1, le=PAGE_MAX_ROWS),
 ) -> MessagesOut:
     """List the shown messages of a conversation, in order."""
-    found = list(said(own_session(request.auth, session_id)).filter(seq__gt=after).order_by("seq")[: limit + 1])
-    more = found[limit - 1].seq if len(found) > limit else None
-    marks.mark(found)
+    later = said(own_session(request.auth, session_id)).filter(seq__gt=after).order_by("seq")
+    found = read_with_authors(later[: limit + 1])
+    more = found[limit - 1].message.seq if len(found) > limit else None
     return MessagesOut(items=[MessageOut.of(message) for message in found[:limit]], next=more)
 
 
@@ -246,7 +246,7 @@ async def sent_to_route(user: User, message: MessageIn, client_id: uuid.UUID) ->
 
 def said(session: ChatSession) -> QuerySet[Message]:
     """Return the shown messages of a conversation, without the results of tools."""
-    return marks.with_shared(session.messages.shown().said().select_related("turn").defer("html"))
+    return session.messages.shown().said().select_related("turn").defer("html")
 
 
 def answer_of(turn: Turn) -> AnswerOut:

@@ -14,6 +14,7 @@ from chat.conversations import model_choice
 from chat.library import totals
 from chat.models import Agent, ChatSession, ContextRound, Message, Turn
 from chat.rendering import details
+from chat.rendering.shown import ShownMessage
 from oneclaw.web.api import PAGE_DEFAULT_ROWS, RequestBody
 
 
@@ -153,13 +154,14 @@ class MessageOut(Schema):
     finished_at: dt.datetime | None = None
 
     @classmethod
-    def of(cls, message: Message) -> "MessageOut":
-        """Return the schema of `message`, whose turn is loaded."""
+    def of(cls, shown: ShownMessage) -> "MessageOut":
+        """Return the schema of a message whose turn is loaded."""
+        message = shown.message
         return cls(
             id=str(message.pk),
             seq=message.seq,
             role=message.role,
-            author=message.shown_author.name if message.shown_author else "",
+            author=shown.author.name if shown.author else "",
             by=message.meta.get("by", ""),
             text=message.text,
             status=message.status,
@@ -192,7 +194,7 @@ class AnswerOut(Schema):
             status=turn.status,
             text="\n\n".join(message.text for message in messages if message.text),
             error=failure_of(turn),
-            messages=[MessageOut.of(message) for message in messages],
+            messages=[MessageOut.of(ShownMessage(message)) for message in messages],
         )
 
 

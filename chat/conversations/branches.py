@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
-from chat.conversations import model_choice, presence, transcript, versions
+from chat.conversations import model_choice, presence, transcript
 from chat.conversations.lifecycle import lock, lock_to_write, refuse_unless_writer
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.conversations.pasted import Ranges, ranges_of
@@ -77,7 +77,6 @@ def edit(
     if session.route_id is not None:
         SessionRoute.objects.filter(pk=session.route_id, session=session).written()
     presence.set_current(user, session)
-    versions.mark([edited])
     notify_reset(session)
     return transcript.AcceptedMessage(edited, turn, answer)
 

@@ -5,18 +5,18 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from django.db.models import F, QuerySet, prefetch_related_objects
+from django.db.models import QuerySet, prefetch_related_objects
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from chat import extensions
-from chat.conversations import versions
-from chat.conversations.shared import marks
+from chat.conversations.shown import read_shown
 from chat.extensions import CallUpdate
 from chat.models import ChatSession, Message
 from chat.rendering.cards import Card
 from chat.rendering.messages import card_html, messages_html
 from chat.rendering.round_markers import markers_of
+from chat.rendering.shown import ShownMessage
 from oneclaw import pubsub
 from oneclaw.reasons import Reason
 
@@ -40,11 +40,11 @@ def newest_messages(
     The page begins with a person's message, so that no answer is without its question and no tool call without its
     result. The forms of cards and markers carry `csrf_token`. Without `has_markers` it is known that there are none.
     """
-    found = list(newest(session_id, before))[::-1]
+    found = newest(session_id, before)
     as_html = with_markers if has_markers else articles
     if len(found) <= PAGE_SIZE:
         return as_html(found, csrf_token)
-    begins = (index for index, message in enumerate(found) if index and message.role == Message.Role.USER)
+    begins = (index for index, each in enumerate(found) if index and each.message.role == Message.Role.USER)
     found = found[next(begins, 1) :]
     return earlier_html(found) + as_html(found, csrf_token)
 
@@ -57,25 +57,26 @@ def messages_from(messages: QuerySet[Message], seq: int, csrf_token: str = "") -
     by_person = messages.filter(role=Message.Role.USER, seq__lte=seq).order_by("-seq").values_list("seq", flat=True)
     found = loaded(messages.filter(seq__gte=by_person.first() or seq))
     shown = with_markers(found, csrf_token)
-    return earlier_html(found) + shown if found and found[0].seq > 1 else shown
+    return earlier_html(found) + shown if found and found[0].message.seq > 1 else shown
 
 
-def with_markers(found: Sequence[Message], csrf_token: str = "") -> SafeString:
+def with_markers(found: Sequence[ShownMessage], csrf_token: str = "") -> SafeString:
     """Return the messages of a page in order as HTML, with the markers of the summaries that end among them."""
     shown, rest = SafeString(), found
-    markers = markers_of(found[0].session_id, csrf_token) if found else []
+    markers = markers_of(found[0].message.session_id, csrf_token) if found else []
     cards = prepared(found, csrf_token)
     for seq, marker in markers:
-        if not found[0].seq <= seq <= found[-1].seq:
+        if not found[0].message.seq <= seq <= found[-1].message.seq:
             continue
-        count = sum(message.seq <= seq for message in rest)
+        count = sum(each.message.seq <= seq for each in rest)
         shown += messages_html(rest[:count], cards) + marker
         rest = rest[count:]
     return shown + messages_html(rest, cards)
 
 
-def earlier_html(listed: Sequence[Message]) -> SafeString:
-    context = {"session_id": listed[0].session_id, "before": listed[0].seq}
+def earlier_html(listed: Sequence[ShownMessage]) -> SafeString:
+    first = listed[0].message
+    context = {"session_id": first.session_id, "before": first.seq}
     return render_to_string("chat/_earlier.html", context)
 
 
@@ -84,47 +85,25 @@ def page_messages(messages: QuerySet[Message], csrf_token: str = "") -> SafeStri
     return articles(loaded(messages), csrf_token)
 
 
-def loaded(messages: QuerySet[Message]) -> list[Message]:
-    return list(as_shown(messages))
+def loaded(messages: QuerySet[Message]) -> list[ShownMessage]:
+    return read_shown(messages.only(*SHOWN_COLUMNS))
 
 
-def newest(session_id: uuid.UUID, before: int) -> QuerySet[Message]:
-    """Return a page of shown messages and one more, the newest first."""
+def newest(session_id: uuid.UUID, before: int) -> list[ShownMessage]:
+    """Return a page of the newest shown messages and one more, in order."""
     shown = Message.objects.shown().filter(session=session_id, seq__lt=before)
-    return as_shown(shown.order_by("-seq")[: PAGE_SIZE + 1])
+    return loaded(shown.order_by("-seq")[: PAGE_SIZE + 1])
 
 
-def as_shown(messages: QuerySet[Message]) -> QuerySet[Message]:
-    found = marks.with_shared(versions.with_families(messages))
-    return found.annotate(rated=F("rating__is_good")).only(*SHOWN_COLUMNS)
-
-
-def articles(listed: Sequence[Message], csrf_token: str = "") -> SafeString:
+def articles(listed: Sequence[ShownMessage], csrf_token: str = "") -> SafeString:
     return messages_html(listed, prepared(listed, csrf_token))
 
 
-def prepared(listed: Sequence[Message], csrf_token: str) -> dict[str, Card]:
-    """Load what the HTML of the messages needs besides their rows, and return the cards of their tool calls."""
-    versions.mark(listed)
-    mark_origins(listed)
-    marks.mark(listed)
-    # Only a failed answer shows something of its turn.
-    prefetch_related_objects([message for message in listed if message.status == Message.Status.FAILED], "turn")
-    return cards_of(listed, csrf_token)
-
-
-def mark_origins(listed: Sequence[Message]) -> None:
-    """Set `origin_title` of the messages that other conversations of the same owner have written.
-
-    Members of a shared session are not shown the titles of its owner's other conversations.
-    """
-    ids = {message.origin_id for message in listed if message.origin_id}
-    if not ids or marks.shared_through(listed[0]) is not None:
-        return
-    own = ChatSession.objects.filter(owner__chat_sessions=listed[0].session_id, deleted_at=None)
-    names = {str(session.pk): session.name for session in own.filter(pk__in=ids).only("title")}
-    for message in listed:
-        message.origin_title = names.get(message.origin_id, "")
+def prepared(listed: Sequence[ShownMessage], csrf_token: str) -> dict[str, Card]:
+    """Load the turns of failed messages, which their HTML shows something of; return the cards of the tool calls."""
+    messages = [each.message for each in listed]
+    prefetch_related_objects([message for message in messages if message.status == Message.Status.FAILED], "turn")
+    return cards_of(messages, csrf_token)
 
 
 def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Card]:

@@ -359,15 +359,19 @@ UNKNOWN_RESULT = (
 
 def close_tools(session: ChatSession, turn: Turn, answer: Message, sentence: str) -> None:
     """Store `sentence` as an error result for every tool call of `answer`, so that each call has a result."""
-    content: list[Block] = []
-    cards: dict[str, Card] = {}
-    for use in answer.tool_uses():
-        content.append({"type": "tool_result", "tool_use_id": use["id"], "content": sentence, "is_error": True})
-        cards[use["id"]] = {"state": "failed", "summary": INTERRUPTED.as_json, "lines": []}
+    content: list[Block] = [
+        {"type": "tool_result", "tool_use_id": use["id"], "content": sentence, "is_error": True}
+        for use in answer.tool_uses()
+    ]
+    cards = cards_of_unrun(answer)
     running = session.messages.filter(turn=turn, role=Message.Role.TOOL, status=Message.Status.RUNNING).first()
     write_results(running or append(session, Message.Role.TOOL, turn=turn), content, cards)
     update_message(answer, **html_columns(answer.content, cards))
-    answer.closed_cards = cards
+
+
+def cards_of_unrun(answer: Message) -> dict[str, Card]:
+    """Return the cards of the tool calls of an answer that ended before they ran, by tool_use id. Pure."""
+    return {use["id"]: {"state": "failed", "summary": INTERRUPTED.as_json, "lines": []} for use in answer.tool_uses()}
 
 
 def interrupt(session: ChatSession, turn: Turn) -> None:

@@ -1,49 +1,41 @@
 """The versions of a message: edits and further answers have the same parent."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Case, OuterRef, Q, QuerySet, When
+from django.db.models import Case, OuterRef, When
 
 from chat.models import Message, Version
 
+_EVERYWHERE = Message.objects.order_by("seq").values("pk")
+# The ids of all versions of a message, oldest first.
+FAMILY = Case(
+    When(parent=None, then=ArraySubquery(_EVERYWHERE.filter(session=OuterRef("session"), parent=None))),
+    default=ArraySubquery(_EVERYWHERE.filter(parent=OuterRef("parent"))),
+)
 
-def with_families(messages: QuerySet[Message]) -> QuerySet[Message]:
-    """Annotate each message with the ids of all its versions as `family`, within the same query."""
-    everywhere = Message.objects.order_by("seq").values("pk")
-    firsts = ArraySubquery(everywhere.filter(session=OuterRef("session"), parent=None))
-    others = ArraySubquery(everywhere.filter(parent=OuterRef("parent")))
-    return messages.annotate(family=Case(When(parent=None, then=firsts), default=others))
+
+def version_of(message: Message) -> Version | None:
+    """Return the version of one message. One query."""
+    family = Message.objects.filter(pk=message.pk).values_list(FAMILY, flat=True).get()
+    return version_in(family, message.pk)
 
 
-def mark(messages: Sequence[Message]) -> None:
-    """Set `version` of each of `messages`, which are in order and of one session.
+def versions_of(messages: Sequence[Message], families: Sequence[Sequence[int]]) -> list[Version | None]:
+    """Return the version of each of `messages`, which are in order and of one session and have these `families`.
 
-    An answer of several messages has the version of its first one. One query, unless they were read `with_families`.
+    An answer of several messages has the version of its first one. Pure.
     """
-    if not messages:
-        return
-    families = {} if hasattr(messages[0], "family") else families_of(messages)
+    found: list[Version | None] = []
     answer: Version | None = None
-    for message in messages:
-        found = version_in(getattr(message, "family", None) or families.get(message.parent_id, []), message.pk)
+    for message, family in zip(messages, families, strict=True):
+        version = version_in(family, message.pk)
         if message.role == Message.Role.USER:
             answer = None
         else:
-            found = answer = found or answer
-        message.version = found
-
-
-def families_of(messages: Sequence[Message]) -> dict[int | None, list[int]]:
-    """Return {parent id: ids of all versions} of `messages`."""
-    wanted = Q(parent__in={message.parent_id for message in messages if message.parent_id})
-    if any(message.parent_id is None for message in messages):
-        wanted |= Q(session=messages[0].session_id, parent=None)
-    families: dict[int | None, list[int]] = defaultdict(list)
-    for pk, parent in Message.objects.filter(wanted).order_by("seq").values_list("pk", "parent_id"):
-        families[parent].append(pk)
-    return families
+            version = answer = version or answer
+        found.append(version)
+    return found
 
 
 def version_in(family: Sequence[int], pk: int) -> Version | None:

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 
 from django.db import Error
 
-from chat.conversations.shared.people import Participant, shown_person
 from chat.live.outbox import Outbox
 from chat.live.server_frames import PresenceFrame, presence_frame
+from chat.rendering.shown import Participant, shown_person
 from oneclaw import pubsub
 from oneclaw.models import User
 from oneclaw.threads import in_database

@@ -14,6 +14,7 @@ from django.db import Error
 from django.utils import translation
 
 from chat.conversations import lifecycle, presence
+from chat.conversations.shown import just_stored
 from chat.live import replay, revocation
 from chat.live.errors import CLIENT_ERRORS, code_and_sentence, retry_after
 from chat.live.frames import ClientFrame, OpenFrame, PingFrame, SendFrame, WritingFrame, client_frame, decoded
@@ -32,6 +33,7 @@ from chat.live.server_frames import (
     message_frame,
     ready_frame,
 )
+from chat.rendering.shown import ShownMessage
 from oneclaw import pubsub
 from oneclaw.models import User
 from oneclaw.people import seen
@@ -132,7 +134,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
                 session = outcome.message.session
                 room = self._enter_room(frame.session, session.owner_id)
                 self._watch(room, session.space_id if session.is_shared else None)
-                self._send_frames(room.with_growing([message_frame(outcome.message)]))
+                # Of a message that was stored before, the author is not loaded.
+                shown = ShownMessage(outcome.message) if outcome.duplicate else just_stored(outcome.message)
+                self._send_frames(room.with_growing([message_frame(shown, {})]))
 
     async def _open(self, frame: OpenFrame) -> None:
         if frame.person not in (None, str(self.user.pk)):

@@ -28,6 +28,7 @@ from chat.live.server_frames import (
     ready_frame,
 )
 from chat.models import Message, QueuedMessage
+from chat.rendering.shown import ShownMessage
 from chat.turns import commands, start
 from chat.turns.commands import EndCommand
 from oneclaw.models import User
@@ -127,7 +128,7 @@ async def handle(user: User, frame: Action, session_id: uuid.UUID | None = None)
         case RetryFrame():
             answer = await start.repeat(user, frame.message, frame.type, frame.choice, TurnPublisher)
             if frame.type == "continue":
-                return CarriedOut(partial(message_frame, answer))
+                return CarriedOut(partial(message_frame, ShownMessage(answer), {}))
             return CarriedOut(partial(ready_frame, answer.session_id, answer.seq, reset=True))
     assert_never(frame)
 

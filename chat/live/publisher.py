@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from chat.conversations.shared import queue
-from chat.conversations.shared.marks import show_author
+from chat.conversations.shown import just_stored
+from chat.conversations.transcript import cards_of_unrun
 from chat.live.rooms import room_of
 from chat.live.server_frames import (
     BlockFrame,
@@ -22,6 +23,7 @@ from chat.live.server_frames import (
 )
 from chat.models import Message
 from chat.rendering.cards import RUNNING_CARD, Card
+from chat.rendering.shown import ShownMessage
 from chat.turns import loop
 from chat.turns.answer import GrowingAnswer
 from chat.turns.loop import RunningTurn
@@ -42,7 +44,7 @@ async def begin_next(session_id: uuid.UUID) -> None:
     """Answer the message that waits longest in a shared session, if there is one and no answer is running."""
     accepted = await persist(queue.accept_next, session_id, uuid.uuid4())
     if accepted is not None and accepted.turn is not None and accepted.answer is not None:
-        loop.start(accepted.turn, accepted.answer, TurnPublisher, accepted.message)
+        loop.start(accepted.turn, accepted.answer, TurnPublisher, just_stored(accepted.message))
 
 
 def begin_next_soon(session_id: uuid.UUID) -> None:
@@ -90,15 +92,14 @@ class TurnPublisher:
 
     # -- Called by the turn --------------------------------------------------------------------------
 
-    def begun(self, prompt: Message | None) -> None:
+    def begun(self, prompt: ShownMessage | None) -> None:
         room, answer = self._room, self._answer.message
         if prompt is not None:
-            show_author(prompt)
-            room.complete_seq = room.complete_seq or prompt.seq - 1
-            room.publish(lambda: message_frame(prompt))
+            room.complete_seq = room.complete_seq or prompt.message.seq - 1
+            room.publish(lambda: message_frame(prompt, {}))
         room.running = self
         self._follows = room.complete_seq >= answer.seq - 2
-        room.publish(lambda: message_frame(answer))
+        room.publish(lambda: message_frame(self._shown(answer), {}))
 
     def waiting(self, is_waiting: bool) -> None:
         self.is_waiting = is_waiting
@@ -122,7 +123,7 @@ class TurnPublisher:
 
     def round_finished(self, answer: Message, cards: dict[str, Card], following: Message) -> None:
         self._publish_finished(answer, cards, final=False)
-        self._room.publish(lambda: message_frame(following))
+        self._room.publish(lambda: message_frame(self._shown(following), {}))
 
     def making_room(self) -> None:
         self._room.publish(making_room_frame)
@@ -131,9 +132,9 @@ class TurnPublisher:
         self._room.publish(lambda: retrying_frame(failure, seconds))
 
     def finished(self, answer: Message, failure: ModelRequestError | None) -> None:
-        answer.turn, answer.is_for_several = self._turn, self._turn.session.is_shared
+        answer.turn = self._turn
         self._published_end = True
-        self._publish_finished(answer, None, final=True)
+        self._publish_finished(answer, cards_of_unrun(answer), final=True)
         if failure:
             self._room.publish(lambda: failure_frame(answer, failure))
 
@@ -154,18 +155,22 @@ class TurnPublisher:
             self._running.end("stopped")
 
     def message_frame(self) -> MessageFrame:
-        return message_frame(self._answer.message)
+        return message_frame(self._shown(self._answer.message), {})
 
     def block_frames(self) -> list[BlockFrame]:
         return [self._block_frame(index, html) for index, html in enumerate(self._answer.shown())]
 
     # -- Internals -----------------------------------------------------------------------------------
 
-    def _publish_finished(self, answer: Message, cards: dict[str, Card] | None, *, final: bool) -> None:
+    def _shown(self, answer: Message) -> ShownMessage:
+        is_for_several = self._turn.session.is_shared
+        return ShownMessage(answer, self._running.version, is_for_several=is_for_several)
+
+    def _publish_finished(self, answer: Message, cards: dict[str, Card], *, final: bool) -> None:
         self._cancel_timer()
         if self._follows:
             self._room.complete_seq = max(self._room.complete_seq, answer.seq)
-        self._room.publish_whole(lambda: [message_frame(answer, cards), done_frame(answer, final=final)])
+        self._room.publish_whole(lambda: [message_frame(self._shown(answer), cards), done_frame(answer, final=final)])
 
     def _publish_blocks(self) -> None:
         self._timer = None

@@ -7,9 +7,9 @@ from functools import partial
 
 from django.db.models import F, Q, Subquery
 
-from chat.conversations import lifecycle, versions
-from chat.conversations.message_pages import cards_of, mark_origins
-from chat.conversations.shared import marks
+from chat.conversations import lifecycle
+from chat.conversations.message_pages import cards_of
+from chat.conversations.shown import read_shown
 from chat.live.server_frames import DoneFrame, MessageFrame, done_frame, message_frame
 from chat.models import Message, Turn
 from oneclaw.models import User
@@ -30,25 +30,22 @@ def frames_after(owner_id: int, session_id: uuid.UUID, seq: int) -> tuple[list[R
     checkpoint, without `done`. An answer whose tools are running is incomplete: its cards will change. Sync.
     """
     own = Message.objects.filter(session_id=session_id, session__owner_id=owner_id)
-    rows = own.filter(active=True, seq__gt=seq).with_rating().select_related("turn").order_by("seq")
-    messages = list(marks.with_shared(rows))
-    versions.mark(messages)
-    mark_origins(messages)
-    marks.mark(messages)
+    shown = read_shown(own.filter(active=True, seq__gt=seq).select_related("turn"))
+    messages = [each.message for each in shown]
     cards = cards_of(messages)
     using_tools = {
         message.parent_id for message in messages if message.role == Message.Role.TOOL and message.is_running
     }
     frames: list[ReplayFrame] = []
     complete_seq, unbroken = seq, True
-    for message in messages:
-        running = message.is_running
+    for each in shown:
+        message, running = each.message, each.message.is_running
         unbroken = unbroken and not running and message.pk not in using_tools
         if unbroken:
             complete_seq = message.seq
         if not message.is_said:
             continue
-        frames.append(message_frame(message, cards))
+        frames.append(message_frame(each, cards))
         if not running and message.role == Message.Role.ASSISTANT:
             final = message.turn is None or message.turn.status != Turn.Status.RUNNING
             frames.append(done_frame(message, final=final))
@@ -57,15 +54,12 @@ def frames_after(owner_id: int, session_id: uuid.UUID, seq: int) -> tuple[list[R
 
 def updated_frame(owner_id: int, message_id: str) -> MessageFrame | None:
     """Return the frame of a finished message of the owner as it is now, with its cards; None without one. Sync."""
-    rows = Message.objects.filter(session__owner_id=owner_id, active=True).with_rating().select_related("turn")
-    own = marks.with_shared(rows)
-    message = own.filter(pk=message_id).exclude(status=Message.Status.RUNNING).first()
-    if message is None:
-        return None
-    versions.mark([message])
-    mark_origins([message])
-    marks.mark([message])
-    return message_frame(message, cards_of([message, *own.filter(parent=message, role=Message.Role.TOOL)]))
+    own = Message.objects.filter(session__owner_id=owner_id, active=True)
+    found = own.filter(pk=message_id).exclude(status=Message.Status.RUNNING).select_related("turn")
+    for shown in read_shown(found):
+        results = own.filter(parent=shown.message, role=Message.Role.TOOL)
+        return message_frame(shown, cards_of([shown.message, *results]))
+    return None
 
 
 def is_far_behind(owner_id: int, session_id: uuid.UUID, seq: int) -> bool:

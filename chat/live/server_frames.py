@@ -9,11 +9,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from chat.conversations.pasted import Ranges
-from chat.conversations.shared.people import Participant
 from chat.conversations.shared.queue import Waiting
 from chat.models import Message
 from chat.rendering.cards import Card
-from chat.rendering.messages import card_html, message_html
+from chat.rendering.messages import card_html, messages_html
+from chat.rendering.shown import Participant, ShownMessage
 from oneclaw.llm import Block, ModelRequestError
 from oneclaw.text import replace_unstorable
 
@@ -206,9 +206,10 @@ def command_frame(session_id: uuid.UUID, client_id: uuid.UUID, command: str, sen
     }
 
 
-def message_frame(message: Message, cards: Mapping[str, Card] | None = None) -> MessageFrame:
+def message_frame(shown: ShownMessage, cards: Mapping[str, Card]) -> MessageFrame:
     """Return the frame of a message; `cards` are those of its tool calls, by tool_use id."""
-    return {"type": "message", "seq": message.seq, "id": str(message.pk), "html": message_html(message, cards)}
+    message = shown.message
+    return {"type": "message", "seq": message.seq, "id": str(message.pk), "html": messages_html([shown], cards)}
 
 
 def block_frame(answer: Message, index: int, revision: int, html: str) -> BlockFrame:

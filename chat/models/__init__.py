@@ -9,7 +9,6 @@ from chat.models.conversations import (
     Folder,
     Message,
     MessageQuerySet,
-    Version,
 )
 from chat.models.derived.words import MessageWords
 from chat.models.heads import Head
@@ -35,4 +34,4 @@ from chat.models.schedules import Beat, BeatQuerySet, Schedule
 from chat.models.sharing.people import SessionMember, placed
 from chat.models.sharing.queue import QueuedMessage
 from chat.models.sub_tasks import RelayedMessage, SubTask
-from chat.models.turns import Turn, lease_end
+from chat.models.turns import Turn, Version, lease_end

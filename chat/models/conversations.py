@@ -5,7 +5,7 @@ import uuid
 from typing import Any, ClassVar
 
 from django.db import models
-from django.db.models import F, OuterRef, Q, Subquery
+from django.db.models import OuterRef, Q, Subquery
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -14,7 +14,7 @@ from chat.models.agents import Agent, Effort, MemoryChoice
 from chat.models.heads import Head
 from chat.models.routes import SessionRoute
 from chat.models.sharing import legal_holds, visibility
-from chat.models.turns import AnswerStatus, Turn, Version
+from chat.models.turns import AnswerStatus, Turn
 from oneclaw.models import Space, User
 
 
@@ -274,10 +274,6 @@ class MessageQuerySet(models.QuerySet["Message"]):
     def finished(self) -> "MessageQuerySet":
         return self.exclude(status=Message.Status.RUNNING)
 
-    def with_rating(self) -> "MessageQuerySet":
-        """Annotate each message with `rated`: whether its owner found it good; None without a rating."""
-        return self.annotate(rated=F("rating__is_good"))
-
     def said(self) -> "MessageQuerySet":
         """Return what the person and the assistant said."""
         return self.filter(role__in=[Message.Role.USER, Message.Role.ASSISTANT])
@@ -351,18 +347,6 @@ class Message(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager["Message"]] = MessageQuerySet.as_manager()
-    # Its position among its versions, set by chat/conversations/versions.py; no column.
-    version: Version | None = None
-    # The title of the conversation that wrote it (origin_id), set by chat/conversations/message_pages.py; no column.
-    origin_title = ""
-    # The cards of its calls that ended together with it (chat/conversations/transcript.py); no column.
-    closed_cards: dict[str, Any] | None = None
-    # Who wrote it in a shared conversation, and whether what came from a memory into it is hidden
-    # (chat/conversations/shared/marks.py); no columns.
-    shown_author: Any = None
-    hides_memory = False
-    # Whether others read it than who has asked; no column.
-    is_for_several = False
 
     class Meta:
         constraints = [

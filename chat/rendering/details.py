@@ -9,6 +9,7 @@ from django.db.models import Q
 from chat import extensions
 from chat.extensions import Detail
 from chat.models import Message
+from chat.rendering.shown import ShownMessage
 from oneclaw import llm
 from oneclaw.spend.prices import cost_of
 from oneclaw.spend.usage import count_of, counts_of
@@ -35,8 +36,9 @@ class Details:
     from_extensions: list[Detail]
 
 
-def details_of(message: Message) -> Details:
+def details_of(shown: ShownMessage) -> Details:
     """Return the details of a message whose session, agent and turn are loaded."""
+    message = shown.message
     session, turn = message.session, message.turn
     prompt = message if turn is None else turn.prompt
     rounds = [message]
@@ -50,7 +52,7 @@ def details_of(message: Message) -> Details:
     used = [each for each in rounds if each.usage]
     began, ended = rounds[0].created_at, message.finished_at
     by_person = message.role == Message.Role.USER
-    known = (by_person or turn is not None) and not message.hides_memory
+    known = (by_person or turn is not None) and not shown.hides_memory
     sources = [extension.details for extension in extensions.installed() if extension.details]
     return Details(
         message=message,

@@ -19,6 +19,7 @@ from chat.answering import INSTEAD_OF_KEY, PLAIN_KEY, WITHOUT_MEMORY_KEY, offere
 from chat.models import Message, Version
 from chat.rendering import citations, incremental, outgoing_links, thoughts
 from chat.rendering.cards import RUNNING_CARD, Card
+from chat.rendering.shown import ShownMessage
 from oneclaw.llm import Block, ToolsWithoutEndError
 from oneclaw.reasons import Reason
 from oneclaw.text import file_size
@@ -38,18 +39,13 @@ SHOWN_BLOCKS = ("thinking", "tool_use", "attachment")
 CARD = re.compile(r'<tool-card class="card [^>]*?data-tool="([^"]*)".*?</tool-card>', re.DOTALL)
 
 
-def messages_html(messages: Iterable[Message], results: Mapping[str, Card]) -> SafeString:
+def messages_html(messages: Iterable[ShownMessage], results: Mapping[str, Card]) -> SafeString:
     """Return stored messages as articles, without tool results, which the cards show, and notices to the model.
 
     `results` are the cards of tool results by tool_use id (Message.meta["cards"] of the messages around them).
     """
-    articles = [article(message, results) for message in messages if message.is_said and not is_blank(message)]
+    articles = [article(each, results) for each in messages if each.message.is_said and not is_blank(each.message)]
     return render_to_string("chat/_messages.html", {"messages": articles}) if articles else SafeString()
-
-
-def message_html(message: Message, results: Mapping[str, Card] | None = None) -> SafeString:
-    """Return one stored message as an article; "" for what is not said. `results` are as in messages_html."""
-    return messages_html([message], results or message.closed_cards or {})
 
 
 def is_blank(message: Message) -> bool:
@@ -65,8 +61,9 @@ def is_blank(message: Message) -> bool:
     )
 
 
-def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
+def article(shown: ShownMessage, results: Mapping[str, Card]) -> dict[str, Any]:
     """Return what chat/_messages.html shows of a message: strings, which need neither lookups nor a number format."""
+    message = shown.message
     by_person, status = message.role == Message.Role.USER, message.status
     return {
         "id": str(message.pk),
@@ -78,18 +75,18 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
         "by_person": by_person,
         "is_relayed": by_person and bool(message.origin_id),
         "origin": message.origin_id,
-        "origin_title": message.origin_title,
-        "body": None if by_person else answer_html(message, results),
+        "origin_title": shown.origin_title,
+        "body": None if by_person else answer_html(shown, results),
         "files": [
             {**block, "shown_size": file_size(block["size"])}
             for block in (message.content if by_person else [])
             if block["type"] == "attachment"
         ],
-        "remarks": [] if by_person else remarks(message),
-        "lines": [] if by_person or message.hides_memory else answer_lines(message),
-        "author": message.shown_author,
-        "author_id": str(message.shown_author.id) if message.shown_author else "",
-        "actions": actions_html(message),
+        "remarks": [] if by_person else remarks(shown),
+        "lines": [] if by_person or shown.hides_memory else answer_lines(message),
+        "author": shown.author,
+        "author_id": str(shown.author.id) if shown.author else "",
+        "actions": actions_html(shown),
         "is_continued": message.meta.get("continued", False),
         "by_itself_at": message.meta.get("at", "") if message.meta.get("by") == "schedule" else "",
         "can_continue": bool(message.text) or (has_ending(message) and is_kept(message)),
@@ -99,14 +96,15 @@ def article(message: Message, results: Mapping[str, Card]) -> dict[str, Any]:
     }
 
 
-def remarks(message: Message) -> list[str]:
+def remarks(shown: ShownMessage) -> list[str]:
     """Return the sentences under an answer about the model that has given it."""
+    message = shown.message
     found: list[str] = []
     if message.is_running or message.stop_reason == "tool_use":
         return found
     if wanted := message.meta.get(INSTEAD_OF_KEY):
         about = {"wanted": wanted, "model": offered_models().get(message.model, message.model)}
-        found.append(not_available(message) % about)
+        found.append(not_available(shown) % about)
     if message.meta.get(WITHOUT_MEMORY_KEY):
         found.append(gettext("Answered without memory"))
     if message.meta.get(PLAIN_KEY):
@@ -114,9 +112,9 @@ def remarks(message: Message) -> list[str]:
     return found
 
 
-def not_available(message: Message) -> str:
+def not_available(shown: ShownMessage) -> str:
     """Return the sentence about a model that the person who has asked may not use: each reader is sent the same."""
-    if message.is_for_several:
+    if shown.is_for_several:
         return gettext("%(wanted)s is not available to the person who asked, so %(model)s has answered.")
     return gettext("%(wanted)s is not available to you, so %(model)s has answered.")
 
@@ -143,15 +141,16 @@ def answer_lines(message: Message) -> list[tuple[str, str]]:
     ]
 
 
-def actions_html(message: Message) -> SafeString:
+def actions_html(shown: ShownMessage) -> SafeString:
     """Return the row under a message: its versions and what can be done with it; "" while it is being written."""
+    message = shown.message
     if message.is_running:
         return SafeString()
     # What a schedule sent answers nothing, so it cannot be answered anew.
     is_complete = message.status == Message.Status.COMPLETE and "by" not in message.meta
-    rated = vars(message).get("rated")
-    if message.version or rated is not None:
-        return render_actions(str(message.pk), time_of(message), message.role, is_complete, message.version, rated)
+    if shown.version or shown.is_good is not None:
+        id, time = str(message.pk), time_of(message)
+        return render_actions(id, time, message.role, is_complete, shown.version, shown.is_good)
     # A page has many of them, which differ by the id and the time alone.
     row = row_of(message.role, is_complete, get_language())
     filled = row.replace(ID_SLOT, str(message.pk)).replace(TIME_SLOT, time_of(message))
@@ -200,9 +199,10 @@ def has_ending(message: Message) -> bool:
     return message.status != Message.Status.RUNNING
 
 
-def answer_html(message: Message, results: Mapping[str, Card]) -> SafeString:
+def answer_html(shown: ShownMessage, results: Mapping[str, Card]) -> SafeString:
     """Return the display blocks of an answer, from Message.html where that is current and in the reader's language."""
-    if message.hides_memory:
+    message = shown.message
+    if shown.hides_memory:
         html = others_may_read(message, results)
     elif message.html_version == incremental.HTML_VERSION and is_in_language(message.html):
         html = with_fresh_cards(message, results)
@@ -211,7 +211,7 @@ def answer_html(message: Message, results: Mapping[str, Card]) -> SafeString:
     html = mark_safe(outgoing_links.with_hosts(html, message.pk))  # noqa: S308 - escaped there
     sources = message.meta.get(citations.SOURCES_KEY)
     # What came from its owner's memory before the conversation was shared is not named to others.
-    marks = citations.Marks(sources or {}, None if message.hides_memory else message.pk)
+    marks = citations.Marks(sources or {}, None if shown.hides_memory else message.pk)
     return mark_safe(marks.numbered(html)) if sources else html  # noqa: S308 - escaped
 
 

@@ -61,7 +61,6 @@ def begin(call: ToolCall) -> BegunTask:
         text=task,
         meta={"by": "session", "origin": str(call.session.pk), "hops": int(asked_in.turn.prompt.meta.get("hops", 0))},
     )
-    prompt.origin_title = call.session.name
     turn, answer = transcript.begin_turn(session, prompt, Turn.Kind.SEND, uuid.uuid4())
     made = SubTask.objects.create(
         owner=call.user,

@@ -16,6 +16,7 @@ from django.db import transaction
 
 from chat.conversations import lifecycle, transcript
 from chat.conversations.message_pages import notify_updated
+from chat.conversations.shown import just_stored
 from chat.extensions import ToolCall, ToolError
 from chat.live.publisher import TurnPublisher
 from chat.models import ChatSession, Message, RelayedMessage, Turn
@@ -54,6 +55,8 @@ class Delivery:
     message: Message | None = None
     turn: Turn | None = None
     answer: Message | None = None
+    # The title of the conversation that wrote it.
+    origin_title: str = ""
 
 
 @transaction.atomic
@@ -130,8 +133,9 @@ async def _deliver_if_left(relayed_id: int) -> RelayedMessage | None:
 
 def _run(delivery: Delivery) -> None:
     """Run the answer of the message in this process, if it was delivered here."""
-    if delivery.turn is not None and delivery.answer is not None:
-        loop.start(delivery.turn, delivery.answer, TurnPublisher, delivery.message)
+    if delivery.turn is not None and delivery.answer is not None and delivery.message is not None:
+        prompt = just_stored(delivery.message, origin_title=delivery.origin_title)
+        loop.start(delivery.turn, delivery.answer, TurnPublisher, prompt)
 
 
 async def _deliver_when_free(relayed: RelayedMessage) -> RelayedMessage:
@@ -188,13 +192,12 @@ def deliver(relayed_id: int, holder: uuid.UUID) -> Delivery:
         text=relayed.text,
         meta={"by": "session", "origin": str(origin.pk), "hops": relayed.hops},
     )
-    message.origin_title = origin.name
     turn, answer = transcript.begin_turn(session, message, Turn.Kind.SEND, holder)
     relayed.message, relayed.text, relayed.state = message, "", RelayedMessage.State.DELIVERED
     relayed.save(update_fields=["message", "text", "state"])
     pubsub.notify(f"user:{relayed.owner_id}", {"kind": "sessions"})
     notify_updated(relayed.answer)
-    return Delivery(relayed, message, turn, answer)
+    return Delivery(relayed, message, turn, answer, origin.name)
 
 
 def _give_up(relayed: RelayedMessage) -> RelayedMessage:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable
 
+from chat.conversations.shown import just_stored
 from chat.extensions import PendingCall, ToolCall, ToolResult
 from chat.live.publisher import TurnPublisher
 from chat.live.wait import until_answered
@@ -48,14 +49,15 @@ def sessions_spawn(call: ToolCall) -> PendingCall:
     begun = children.begin(call)
     seconds = call.input.get("wait", DEFAULT_WAIT_SECONDS)
     meanwhile = ToolResult(wording.running_text(begun.task), "", made=begun.task.pk)
-    return PendingCall(meanwhile, lambda: run(begun, call.user, seconds), is_long=seconds > 0)
+    return PendingCall(meanwhile, lambda: run(begun, call, seconds), is_long=seconds > 0)
 
 
-def run(begun: BegunTask, user: User, seconds: float) -> Awaitable[ToolResult]:
+def run(begun: BegunTask, call: ToolCall, seconds: float) -> Awaitable[ToolResult]:
     """Run the turn of a new sub-session in this process, and return what is awaited for the result of the call."""
     if begun.turn is not None and begun.answer is not None:
-        loop.start(begun.turn, begun.answer, TurnPublisher, begun.prompt)
-    return result(begun, user, seconds)
+        prompt = just_stored(begun.prompt, origin_title=call.session.name)
+        loop.start(begun.turn, begun.answer, TurnPublisher, prompt)
+    return result(begun, call.user, seconds)
 
 
 async def result(begun: BegunTask, user: User, seconds: float) -> ToolResult:

@@ -11,9 +11,10 @@ from django.db.models import QuerySet
 from django.utils import timezone, translation
 
 from chat import extensions
-from chat.conversations.shared import marks
+from chat.conversations.shown import read_with_authors
 from chat.models import ChatSession, MemoryChoice, Message
 from chat.rendering import citations, thoughts
+from chat.rendering.shown import ShownMessage
 from chat.transfer import link_copies
 from chat.transfer.importing.own import FORMAT, VERSION
 from oneclaw.reasons import Reason
@@ -30,25 +31,24 @@ INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 Pieces = Iterator[str]
 
 
-def paged(messages: QuerySet[Message]) -> Iterator[Message]:
+def paged(messages: QuerySet[Message]) -> Iterator[ShownMessage]:
     """Yield the messages in order, each page of them from its own query."""
     listed, after = messages.select_related("turn", "parent", "rating").order_by("seq"), 0
-    listed = marks.with_shared(listed)
-    while found := list(listed.filter(seq__gt=after)[:PIECE_MESSAGES]):
-        marks.mark(found)
+    while found := read_with_authors(listed.filter(seq__gt=after)[:PIECE_MESSAGES]):
         yield from map(for_readers, found)
-        after = found[-1].seq
+        after = found[-1].message.seq
 
 
-def for_readers(message: Message) -> Message:
-    """Return `message` as everybody who sees it may read it: without what came from a memory before it was shared."""
-    if message.hides_memory:
+def for_readers(shown: ShownMessage) -> ShownMessage:
+    """Return a message as everybody who sees it may read it: without what came from a memory before it was shared."""
+    message = shown.message
+    if shown.hides_memory:
         sources = message.meta.get(citations.SOURCES_KEY) or {}
         message.content = [uncited(block, sources) for block in message.content if not is_hidden(block)]
         calls, cards = {use["id"] for use in message.tool_uses()}, message.meta.get("cards", {})
         shown_cards = {id: card for id, card in cards.items() if id in calls}
         message.meta = {**message.meta, "cards": shown_cards, citations.SOURCES_KEY: {}}
-    return message
+    return shown
 
 
 def uncited(block: dict[str, Any], sources: citations.Sources) -> dict[str, Any]:
@@ -86,14 +86,18 @@ def as_json(session: ChatSession, *, with_file_ids: bool = False) -> Pieces:
     }
     yield json.dumps(head, ensure_ascii=False, indent=1)[: -len("\n}")] + ',\n "messages": ['
     separator = "\n"
-    for message in paged(session.messages.all()):
-        yield separator + json.dumps(message_of(message, with_file_ids), ensure_ascii=False)
+    for shown in paged(session.messages.all()):
+        # What its owner thinks of an answer is not for the other members.
+        is_rating_shown = with_file_ids or not session.is_shared
+        exported = message_of(shown, with_file_ids=with_file_ids, is_rating_shown=is_rating_shown)
+        yield separator + json.dumps(exported, ensure_ascii=False)
         separator = ",\n"
     yield "\n]}\n"
 
 
-def message_of(message: Message, with_file_ids: bool = False) -> dict[str, Any]:
+def message_of(shown: ShownMessage, *, with_file_ids: bool, is_rating_shown: bool) -> dict[str, Any]:
     """Return one message as docs/export.md describes it. Empty values are left out."""
+    message = shown.message
     exported: dict[str, Any] = {
         "seq": message.seq,
         "parent": message.parent.seq if message.parent else None,
@@ -105,8 +109,8 @@ def message_of(message: Message, with_file_ids: bool = False) -> dict[str, Any]:
     }
     if message.is_apart:
         exported["apart"] = True
-    if message.shown_author:
-        exported["author"] = message.shown_author.name
+    if shown.author:
+        exported["author"] = shown.author.name
     if message.finished_at:
         exported["finished_at"] = written(message.finished_at)
     if cards := message.meta.get("cards"):
@@ -114,9 +118,8 @@ def message_of(message: Message, with_file_ids: bool = False) -> dict[str, Any]:
     for name in ("model", "stop_reason", "usage"):
         if value := getattr(message, name):
             exported[name] = value
-    # What its owner thinks of an answer is not for the other members.
     rating = getattr(message, "rating", None)
-    if rating and (with_file_ids or marks.shared_through(message) is None):
+    if rating and is_rating_shown:
         exported["rating"] = {"good": rating.is_good, "reason": rating.reason}
     if message.status == Message.Status.FAILED and message.turn:
         reason = message.turn.error
@@ -159,23 +162,25 @@ def as_markdown(session: ChatSession) -> Pieces:
     if hidden:
         yield f"\n*{hidden} more messages stand on other branches; the export as JSON has them.*\n"
     cards: dict[str, Any] = {}
-    waiting: list[Message] = []
-    for message in paged(session.messages.shown()):
+    waiting: list[ShownMessage] = []
+    for shown in paged(session.messages.shown()):
+        message = shown.message
         # The results of an answer's calls come with the message after it.
         if message.role == Message.Role.TOOL:
             cards = message.meta.get("cards", {})
         if not message.is_said:
             continue
         yield from (section(before, session, cards) for before in waiting)
-        waiting, cards = [message], {}
+        waiting, cards = [shown], {}
     yield from (section(before, session, cards) for before in waiting)
 
 
-def section(message: Message, session: ChatSession, cards: dict[str, Any]) -> str:
+def section(shown: ShownMessage, session: ChatSession, cards: dict[str, Any]) -> str:
+    message = shown.message
     by_person = message.role == Message.Role.USER
     name = "You" if by_person else one_line(session.agent.name)
-    if message.shown_author:
-        name = one_line(message.shown_author.name)
+    if shown.author:
+        name = one_line(shown.author.name)
     is_relayed = by_person and not message.is_by_person
     if is_relayed:
         name = "Another conversation" if message.origin_id else "By itself"

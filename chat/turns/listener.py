@@ -4,13 +4,14 @@ from typing import Protocol
 
 from chat.models import Message
 from chat.rendering.cards import Card
+from chat.rendering.shown import ShownMessage
 from oneclaw.llm import Block, ModelRequestError
 
 
 class TurnListener(Protocol):
     """The object that one running turn calls at each step. It reads the answer from the turn."""
 
-    def begun(self, prompt: Message | None) -> None:
+    def begun(self, prompt: ShownMessage | None) -> None:
         """Handle the start of the turn; `prompt` is its user message if that is new."""
 
     def waiting(self, is_waiting: bool) -> None:

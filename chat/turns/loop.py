@@ -22,8 +22,9 @@ from chat.context.prompt import build_request, set_answer_meta, upstream_meta, w
 from chat.conversations import transcript
 from chat.conversations.payers import payer_of_answers
 from chat.extensions import BeforeAgentStart, FinishedCall, TurnFinished
-from chat.models import ChatSession, Message, Turn
+from chat.models import ChatSession, Message, Turn, Version
 from chat.rendering.cards import Card
+from chat.rendering.shown import ShownMessage
 from chat.signals import turn_finished
 from chat.turns import admission, answer_lines, commands, hooks, waiting_calls
 from chat.turns.answer import PAUSE, REFUSAL, GrowingAnswer, end_columns, failure_after
@@ -48,9 +49,16 @@ R = TypeVar("R")
 SAID_MAX_CHARS = 500
 
 
-def start(turn: Turn, answer: Message, listen: "ListenerFactory", prompt: Message | None = None) -> "RunningTurn":
-    """Run `turn` as a task of this process. `listen` makes its listener; `prompt` is its user message if new."""
-    running = RunningTurn(turn, answer, listen)
+def start(
+    turn: Turn,
+    answer: Message,
+    listen: "ListenerFactory",
+    prompt: ShownMessage | None = None,
+    version: Version | None = None,
+) -> "RunningTurn":
+    """Run `turn` as a task of this process. `listen` makes its listener; `prompt` is its user message if new, and
+    `version` that of its answer, if there are others."""
+    running = RunningTurn(turn, answer, listen, version)
     running.listener.begun(prompt)
     return running
 
@@ -74,8 +82,9 @@ running_turns: set["RunningTurn"] = set()
 class RunningTurn:
     """One turn while this process runs it."""
 
-    def __init__(self, turn: Turn, answer: Message, listen: "ListenerFactory") -> None:
+    def __init__(self, turn: Turn, answer: Message, listen: "ListenerFactory", version: Version | None = None) -> None:
         self.turn = turn
+        self.version = version
         self.answer = GrowingAnswer(answer)
         self.spending = Spending(payer_of_answers(turn))
         # "stopped", "interrupted" or "lost" once the end was requested.
@@ -198,7 +207,6 @@ class RunningTurn:
         self._begin_next(answer, {}, following)
 
     def _begin_next(self, answer: Message, cards: dict[str, Card], following: Message) -> None:
-        following.version = answer.version
         self.answer = GrowingAnswer(following)
         self.listener.round_finished(answer, cards, following)
 

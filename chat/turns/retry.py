@@ -5,7 +5,7 @@ import uuid
 from django.db import transaction
 
 from chat.context import notices
-from chat.conversations import branches, lifecycle, model_choice, versions
+from chat.conversations import branches, lifecycle, model_choice
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.conversations.transcript import append, begin_turn, refuse_if_busy, running_turn_of
 from chat.models import Message, Turn
@@ -49,6 +49,5 @@ def repeat(
         return begin_turn(session, prompt, kind, holder, parent=notice, asked_by=user)
     branches.hide_from(session, prompt.seq + 1)
     turn, answer = begin_turn(session, prompt, kind, holder, asked_by=user)
-    versions.mark([answer])
     branches.notify_reset(session)
     return turn, answer

@@ -10,11 +10,12 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from chat.conversations import branches, transcript
+from chat.conversations import branches, transcript, versions
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.conversations.pasted import Ranges
 from chat.conversations.shared import queue
-from chat.models import Message, QueuedMessage
+from chat.conversations.shown import just_stored
+from chat.models import Message, QueuedMessage, Version
 from chat.turns import loop, retry
 from chat.turns.admission import admit, within_budgets
 from chat.turns.loop import ListenerFactory
@@ -95,7 +96,8 @@ async def edit(
 
     async def store() -> transcript.AcceptedMessage:
         stored = partial(branches.edit, user, message_id, client_id, text, holder, choice, pasted=pasted)
-        return _run(await persist(within_budgets, user, client_id, stored), listen)
+        accepted = await persist(within_budgets, user, client_id, stored)
+        return _run(accepted, listen, await persist(versions.version_of, accepted.message))
 
     return await _to_its_end(store())
 
@@ -108,15 +110,17 @@ async def repeat(user: User, message_id: int, kind: str, choice: Choice, listen:
 
     async def store() -> Message:
         turn, answer = await persist(within_budgets, user, None, retry.repeat, user, message_id, kind, holder, choice)
-        loop.start(turn, answer, listen)
+        loop.start(turn, answer, listen, version=await persist(versions.version_of, answer))
         return answer
 
     return await _to_its_end(store())
 
 
-def _run(accepted: transcript.AcceptedMessage, listen: ListenerFactory) -> transcript.AcceptedMessage:
+def _run(
+    accepted: transcript.AcceptedMessage, listen: ListenerFactory, version: Version | None = None
+) -> transcript.AcceptedMessage:
     if accepted.turn is not None and accepted.answer is not None:
-        loop.start(accepted.turn, accepted.answer, listen, accepted.message)
+        loop.start(accepted.turn, accepted.answer, listen, just_stored(accepted.message, version=version))
     return accepted
 
 

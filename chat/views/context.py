@@ -15,8 +15,9 @@ from chat.context.meter import Breakdown, meter_of
 from chat.context.tokens import ContextPart, part_of_section
 from chat.conversations import model_choice
 from chat.models import ChatSession, Message
+from chat.rendering.shown import ShownMessage
 from chat.views import toasts
-from chat.views.messages import own_message
+from chat.views.messages import shown_message
 from chat.views.own import own_session
 from chat.views.rounds import listed_rounds, room_form
 from oneclaw.llm import Block
@@ -70,29 +71,31 @@ def context_json(request: SignedInRequest, session_id: uuid.UUID) -> HttpRespons
 @require_GET
 def message_context(request: SignedInRequest, message_id: int) -> HttpResponse:
     """Show the request that an answer was made by; for a message that is no answer, that of the conversation now."""
-    answer = own_message(request.user, message_id)
+    shown = shown_message(request.user, message_id)
+    answer = shown.message
     if answer.role != Message.Role.ASSISTANT:
         return redirect("context", session_id=answer.session_id)
-    refuse_earlier(answer)
+    refuse_earlier(shown)
     inspected = request_of(answer)
-    shown = shown_request(inspected) if inspected else {}
-    return render(request, "chat/message_context.html", {"session": answer.session, "message": answer, **shown})
+    sent = shown_request(inspected) if inspected else {}
+    return render(request, "chat/message_context.html", {"session": answer.session, "message": answer, **sent})
 
 
 @require_GET
 def message_context_json(request: SignedInRequest, message_id: int) -> HttpResponse:
     """Send the request that an answer was made by as JSON."""
-    answer = own_message(request.user, message_id)
+    shown = shown_message(request.user, message_id)
+    answer = shown.message
     if answer.role != Message.Role.ASSISTANT:
         return redirect("context_json", session_id=answer.session_id)
-    refuse_earlier(answer)
+    refuse_earlier(shown)
     inspected = request_of(answer)
     if inspected is None:
         raise Http404
     return as_json(answer.session, inspected)
 
 
-def refuse_earlier(answer: Message) -> None:
+def refuse_earlier(answer: ShownMessage) -> None:
     """Raise Http404 for an answer from before its conversation was shared: its request held what is its owner's."""
     if answer.hides_memory:
         raise Http404

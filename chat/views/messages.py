@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from chat import extensions
 from chat.context.cache_misses import reason_of_miss
 from chat.conversations import branches, forking, lifecycle, model_choice, transcript
-from chat.conversations.shared import marks
+from chat.conversations.shown import read_with_authors
 from chat.library import ratings
 from chat.live.errors import FrameError
 from chat.live.frames import EditFrame, RetryFrame, frame_of
@@ -18,6 +18,7 @@ from chat.live.handle import handle
 from chat.models import ChatSession, Message, Rating
 from chat.rendering.citations import SOURCES_KEY
 from chat.rendering.details import details_of
+from chat.rendering.shown import ShownMessage
 from chat.turns import retry
 from chat.turns.admission import NOT_NOW_ERRORS
 from chat.views import toasts
@@ -36,12 +37,16 @@ CHANGED_ERRORS = (branches.MessageNotShownError, lifecycle.SessionNotFoundError)
 
 def own_message(user: User, message_id: int) -> Message:
     """Return a message that the person may see, with its session and turn. Raise Http404 when there is none."""
+    return shown_message(user, message_id).message
+
+
+def shown_message(user: User, message_id: int) -> ShownMessage:
+    """Return `own_message` with what is hidden of it. Raise Http404."""
     rows = Message.objects.visible_to(user).select_related("session__agent", "session__owner", "turn__prompt", "author")
-    message = rows.said().filter(pk=message_id).first()
-    if message is None:
+    found = read_with_authors(rows.said().filter(pk=message_id))
+    if not found:
         raise Http404
-    marks.mark([message])
-    return message
+    return found[0]
 
 
 def editable_message(user: User, message_id: int) -> Message:
@@ -64,8 +69,9 @@ def back(request: SignedInRequest, message: Message, refusal: Reason | None = No
 def source(request: SignedInRequest, message_id: int, mark: str) -> HttpResponse:
     """Redirect to what an answer cites by `mark`: the exact line, moment or page. Raise Http404 for what the person may
     not see, or what is not there any more."""
-    message = own_message(request.user, message_id)
-    if mark in message.meta.get(SOURCES_KEY, {}) and not message.hides_memory:
+    shown = shown_message(request.user, message_id)
+    message = shown.message
+    if mark in message.meta.get(SOURCES_KEY, {}) and not shown.hides_memory:
         for finder in filter(None, (each.source_address for each in extensions.installed())):
             if address := finder(request.user, message, mark):
                 return redirect(address)
@@ -75,20 +81,21 @@ def source(request: SignedInRequest, message_id: int, mark: str) -> HttpResponse
 @require_GET
 def said(request: SignedInRequest, message_id: int) -> HttpResponse:
     """Send what the model's server said about an answer of an administrator that has failed, as text."""
-    message = own_message(request.user, message_id)
-    if not request.user.is_staff or message.hides_memory or Message.SERVER_SAID_KEY not in message.meta:
+    shown = shown_message(request.user, message_id)
+    if not request.user.is_staff or shown.hides_memory or Message.SERVER_SAID_KEY not in shown.message.meta:
         raise Http404
-    return render(request, "chat/_said.html", {"words": message.meta[Message.SERVER_SAID_KEY]})
+    return render(request, "chat/_said.html", {"words": shown.message.meta[Message.SERVER_SAID_KEY]})
 
 
 @require_GET
 def details(request: SignedInRequest, message_id: int) -> HttpResponse:
     """Show who wrote the message, when, its cost and its context, in a dialog or on a page."""
-    message = own_message(request.user, message_id)
+    shown = shown_message(request.user, message_id)
+    message = shown.message
     template = "chat/_details.html" if request.htmx else "chat/details.html"
     requests = message.turn.messages.filter(usage__isnull=False).order_by("seq") if message.turn else []
     misses = [reason for each in requests if (reason := reason_of_miss(each))]
-    context = {"details": details_of(message), "message": message, "misses": misses}
+    context = {"details": details_of(shown), "message": message, "misses": misses}
     return render(request, template, context | {"model": model_choice.label_of(message.model)})
 
 

@@ -25,6 +25,7 @@ from chat.extensions import (
 from chat.library import search
 from chat.models import ChatSession, Message
 from chat.rendering.details import details_of
+from chat.rendering.shown import ShownMessage
 from chat.turns import commands
 from oneclaw.models import User
 from tests.conversations import send, settle
@@ -65,7 +66,7 @@ def test_one_object_brings_all_that_an_app_has_for_the_chat(ada, dice, client):
     assert ChatSession.objects.get().context["dice"] == [RED]
     assert commands.parse_call("/roll now") == (DICE.commands["/roll"], "now")
     settle(said)
-    details = details_of(Message.objects.select_related("session", "turn").get(pk=said.answer.pk))
+    details = details_of(ShownMessage(Message.objects.select_related("session", "turn").get(pk=said.answer.pk)))
     assert Detail("Dice", "Roll for me") in details.from_extensions
     assert search.extension_results(ada, "Red Dice")["dice"] == [SearchResult("red dice", "", "/dice")]
     assert extensions.tool_labels()["roll_dice"] == "Roll a die"

@@ -1,11 +1,12 @@
-"""What messages of a shared conversation show besides their text: who wrote them, and nothing of a memory."""
+"""What is shown of the messages of a shared conversation: who wrote them, and nothing of a memory."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from django.db.models import Case, F, QuerySet, When
+from django.db.models import Case, F, When
 
-from chat.conversations.shared.people import Participant, initials_of, shown_person
 from chat.models import Message
+from chat.rendering.shown import Participant, initials_of, shown_person
 from oneclaw.models import User
 
 # The key in Message.meta of who wrote a message as the model was told: {"number": 2, "name": "Ada Lovelace"}. Stored,
@@ -14,46 +15,38 @@ FROM_KEY = "from"
 # The value of "by" in Message.meta of what other members have written in a conversation that is private again, or a
 # fork: there it is not what the person wrote.
 MEMBER = "member"
+# The `shared_seq` of the session of a message, if that is shared.
+SHARED_THROUGH = Case(When(session__shared_at__isnull=False, then=F("session__shared_seq")))
 
 
-def with_shared(messages: QuerySet[Message]) -> QuerySet[Message]:
-    """Annotate each message with `shared_through`: in a shared session its `shared_seq`, else None."""
-    through = Case(When(session__shared_at__isnull=False, then=F("session__shared_seq")))
-    return messages.annotate(shared_through=through)
+@dataclass(frozen=True)
+class Marks:
+    """What is shown of one message of several people (see ShownMessage)."""
+
+    author: Participant | None = None
+    is_for_several: bool = False
+    hides_memory: bool = False
 
 
-def mark(messages: Sequence[Message]) -> None:
-    """Set `shown_author`, `hides_memory` and `is_for_several` of messages of one session in which several people
-    write, or have written.
-
-    They were read `with_shared`, or have their session loaded. No query for a session of one person.
-    """
-    through = shared_through(messages[0]) if messages else None
+def marks_of(messages: Sequence[Message], through: int | None) -> list[Marks]:
+    """Return the marks of messages of one session, which is shared through the number `through` (None: private). No
+    query for a session of one person."""
     if through is None and not any(FROM_KEY in message.meta for message in messages):
-        return
+        return [Marks()] * len(messages)
     people = people_of(messages)
-    for message in messages:
-        message.is_for_several = True
-        message.hides_memory = through is not None and message.seq <= through
-        if through is not None:
-            # What its owner thinks of an answer is not for the others.
-            vars(message)["rated"] = None
-        if message.role == Message.Role.USER and message.meta.get("by", MEMBER) == MEMBER:
-            message.shown_author = author_of(message, people)
+    return [
+        Marks(
+            author_of(message, people) if is_by_author(message) else None,
+            is_for_several=True,
+            hides_memory=through is not None and message.seq <= through,
+        )
+        for message in messages
+    ]
 
 
-def show_author(message: Message) -> None:
-    """Set `shown_author` of a message that this process has just stored, with its author. No query."""
-    if message.author is not None:
-        message.shown_author = shown_person(message.author)
-
-
-def shared_through(message: Message) -> int | None:
-    """Return the `shared_seq` of the session of `message`; None when it is private."""
-    if "shared_through" in vars(message):
-        through: int | None = vars(message)["shared_through"]
-        return through
-    return message.session.shared_seq if message.session.is_shared else None
+def is_by_author(message: Message) -> bool:
+    """Return whether a person wrote the message, and neither another conversation nor a schedule."""
+    return message.role == Message.Role.USER and message.meta.get("by", MEMBER) == MEMBER
 
 
 def people_of(messages: Sequence[Message]) -> dict[int | None, Participant]:

@@ -1,31 +1,10 @@
-"""The people of a conversation: who sees it, what they are called, and hints that their lists have changed."""
+"""The people of a conversation: who sees it, and hints that their lists have changed."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from chat.models import ChatSession
 from oneclaw import pubsub
-from oneclaw.models import SpaceRole, User
-
-
-@dataclass(frozen=True)
-class Participant:
-    """What the others in a shared conversation see of a person."""
-
-    id: int
-    name: str
-    initials: str
-
-
-def shown_person(user: User) -> Participant:
-    """Return what others see of `user`."""
-    return Participant(user.pk, str(user), initials_of(str(user)))
-
-
-def initials_of(name: str) -> str:
-    """Return the initials of the first and the last word of `name`, or its first letter. Pure."""
-    words = [word for word in name.split("@")[0].replace(".", " ").split() if word[:1].isalnum()]
-    return "".join(word[0] for word in ([words[0], words[-1]] if len(words) > 1 else words)).upper() or "?"
+from oneclaw.models import SpaceRole
 
 
 def ids_of(session: ChatSession) -> list[int]:

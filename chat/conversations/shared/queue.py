@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy as _
 from chat.conversations import lifecycle, model_choice, transcript
 from chat.conversations.model_choice import Choice, NotOfferedError
 from chat.conversations.pasted import Ranges, checked
-from chat.conversations.shared.people import Participant, shown_person
 from chat.models import ChatSession, QueuedMessage, Turn
+from chat.rendering.shown import Participant, shown_person
 from oneclaw import pubsub
 from oneclaw.models import User
 from oneclaw.text import UserFacingError

@@ -9,6 +9,7 @@ from django.core.management import call_command
 from chat.context.prompt import api_messages
 from chat.conversations import branches, forking, lifecycle, transcript, versions
 from chat.conversations.model_choice import Choice, NoSuchModelError
+from chat.conversations.shown import read_shown
 from chat.live import replay
 from chat.models import Message, Turn
 from chat.turns import retry
@@ -29,9 +30,8 @@ def said(ada):
 
 
 def places(session):
-    messages = list(session.messages.shown())
-    versions.mark(messages)
-    return [(version.number, version.total) if (version := message.version) else None for message in messages]
+    found = [each.version for each in read_shown(session.messages.shown())]
+    return [(version.number, version.total) if version else None for version in found]
 
 
 def test_an_edited_message_stands_beside_the_old_one_and_what_followed_leaves(ada):
@@ -87,7 +87,8 @@ def test_an_answer_of_several_messages_is_one_version(ada):
     last = transcript.finish_tools(first.turn, first.answer, results, result, {})
     transcript.finish_turn(first.turn, last, [{"type": "text", "text": "Done"}], "complete")
     second, answer = retry.repeat(ada, last.pk, Turn.Kind.RETRY)
-    assert (answer.version.number, answer.version.before) == (2, first.answer.pk)
+    version = versions.version_of(answer)
+    assert (version.number, version.before) == (2, first.answer.pk)
     transcript.finish_turn(second, answer, [{"type": "text", "text": "Without"}], "complete")
     session = branches.show(ada, first.answer.pk)
     assert places(session) == [None, (1, 2), (1, 2), (1, 2)]

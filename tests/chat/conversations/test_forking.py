@@ -5,7 +5,7 @@ import uuid
 import pytest
 from django.core.management import call_command
 
-from chat.conversations import branches, forking, transcript
+from chat.conversations import branches, forking, transcript, versions
 from chat.models import ChatSession, Turn
 from chat.turns import retry
 from tests.conversations import send, settle
@@ -59,7 +59,7 @@ def test_a_fork_goes_on_and_its_last_answer_can_be_tried_again(ada, session):
     made = forking.fork(ada, session.messages.get(text="First").pk)
     turn, answer = retry.repeat(ada, made.messages.last().pk, Turn.Kind.RETRY)
     transcript.finish_turn(turn, answer, [{"type": "text", "text": "Other"}], "complete")
-    assert (words(made), answer.version.total) == (["One", "Other"], 2)
+    assert (words(made), versions.version_of(answer).total) == (["One", "Other"], 2)
     settle(send(ada, "Three", made.pk))
     assert words(made) == ["One", "Other", "Three", "Hi"]
     assert "Three" not in words(session)

@@ -16,6 +16,7 @@ from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import handle
 from chat.models import Message, Turn
 from chat.rendering import messages
+from chat.rendering.shown import ShownMessage
 from chat.turns import loop as turns
 from oneclaw import invariants
 from oneclaw.llm import events
@@ -72,7 +73,7 @@ def last_said(turn):
 
 def offers(answer):
     """(the sentence is shown, Continue is offered)"""
-    html = messages.message_html(answer)
+    html = messages.messages_html([ShownMessage(answer)], {})
     return str(answer.turn.error) in html, 'data-action="continue"' in html
 
 

@@ -8,6 +8,7 @@ from chat.conversations import branches
 from chat.conversations.message_pages import page_messages
 from chat.models import ChatSession, Message
 from chat.rendering.details import details_of
+from chat.rendering.shown import ShownMessage
 from tests.conversations import send, settle
 
 PRICES = {"claude-sonnet": (3.0, 15.0, 0.3, 3.75), "claude-sonnet-5-5": (6.0, 30.0, 0.6, 7.5)}
@@ -94,7 +95,7 @@ def test_details_say_the_model_the_tokens_and_the_cost(client, said, settings):
     settings.PRICES = PRICES
     usage = {"input_tokens": 1000, "output_tokens": 200, "cache_read_input_tokens": 10_000}
     Message.objects.filter(pk=said.answer.pk).update(usage=usage, model="claude-sonnet-5-5-20260901")
-    tokens = details_of(Message.objects.get(pk=said.answer.pk)).tokens
+    tokens = details_of(ShownMessage(Message.objects.get(pk=said.answer.pk))).tokens
     assert (tokens.read, tokens.cached, tokens.written) == (1000, 10_000, 200)
     assert tokens.cost == pytest.approx((1000 * 6 + 200 * 30 + 10_000 * 0.6) / 1e6)
     page = client.get(f"/messages/{said.answer.pk}/details").content.decode()

@@ -7,6 +7,7 @@ from chat.conversations.shared import share
 from chat.library import spaces
 from chat.models import ChatSession
 from chat.rendering.details import details_of
+from chat.rendering.shown import ShownMessage
 from memory.documents.write import Append, Author, Replace, Source, apply
 from memory.forgetting.forget import forget
 from memory.trust.sources import sent_in_turn
@@ -77,7 +78,7 @@ def test_the_details_name_the_space_and_its_lines_are_not_the_persons_own_words(
     talk = Talk(ada, kitchen)
     write("- The oven is mended.\n")
     talk.say()
-    found = details_of(talk.accepted.answer).from_extensions
+    found = details_of(ShownMessage(talk.accepted.answer)).from_extensions
     assert [(each.name, each.text) for each in found] == [("Kitchen: MEMORY.md: new lines", "- The oven is mended.")]
     assert "- The oven is mended." in [each.text for each in sent_in_turn(talk.session, ada, None).foreign]
 
