@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from chat.api.shapes import SessionOut
 from chat.conversations import lifecycle
-from chat.library import totals
+from chat.library.totals import read_totals
 from chat.live.errors import CLIENT_ERRORS, code_and_sentence, retry_after
 from chat.models import ChatSession, ChatSessionQuerySet, placed
 from oneclaw.models import User
@@ -67,12 +67,18 @@ def allowed(user: User, session_id: uuid.UUID, sessions: ChatSessionQuerySet) ->
 
 def session_out(user: User, session_id: uuid.UUID) -> SessionOut:
     """Return the person's session in the form of the API. Raise NotFound as `own_session`."""
-    found = found_or_refused(totals.with_totals(placed(ChatSession.objects.visible_to(user), user)), session_id)
-    return SessionOut.all_of([found])[0]
+    visible = placed(ChatSession.objects.visible_to(user), user)
+    for found in read_totals(visible.filter(pk=session_id)):
+        return SessionOut.of(found)
+    raise not_found_error()
 
 
 def found_or_refused(sessions: ChatSessionQuerySet, session_id: uuid.UUID) -> ChatSession:
     found = sessions.filter(pk=session_id).first()
     if found is None:
-        raise ApiError(404, *code_and_sentence(lifecycle.SessionNotFoundError()))
+        raise not_found_error()
     return found
+
+
+def not_found_error() -> ApiError:
+    return ApiError(404, *code_and_sentence(lifecycle.SessionNotFoundError()))

@@ -30,7 +30,8 @@ from chat.conversations import lifecycle, model_choice, presence, transcript
 from chat.conversations.model_choice import Choice
 from chat.conversations.shared import stopping
 from chat.conversations.shown import read_with_authors
-from chat.library import organise, spaces, totals
+from chat.library import organise, spaces
+from chat.library.totals import read_totals
 from chat.live.frames import MessageFrameFields, SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, Queued, handle
 from chat.live.routed import Delivered, handle_routed
@@ -92,11 +93,10 @@ def session_list(
         found = found.filter(Q(active_at__lt=at) | Q(active_at=at, pk__lt=pk))
     if channel:
         found = found.filter(route__channel=channel)
-    shown = list(totals.with_totals(found.order_by("-active_at", "-pk"))[: limit + 1])
-    more = (
-        encode_cursor(shown[limit - 1].active_at.isoformat(), str(shown[limit - 1].pk)) if len(shown) > limit else None
-    )
-    return SessionsOut(items=SessionOut.all_of(shown[:limit]), next=more)
+    shown = read_totals(found.order_by("-active_at", "-pk")[: limit + 1])
+    last = shown[limit - 1].session if len(shown) > limit else None
+    more = encode_cursor(last.active_at.isoformat(), str(last.pk)) if last else None
+    return SessionsOut(items=[SessionOut.of(each) for each in shown[:limit]], next=more)
 
 
 @router.get("/sessions/{uuid:session_id}", response=responses(SessionWithMessages, 404))

@@ -11,8 +11,8 @@ from pydantic import Field
 from chat.answering import WITHOUT_MEMORY_KEY
 from chat.api.route_shapes import RouteIn, RouteOut, SessionTokensOut, session_tokens
 from chat.conversations import model_choice
-from chat.library import totals
-from chat.models import Agent, ChatSession, ContextRound, Message, Turn
+from chat.library.totals import ListedTotals
+from chat.models import Agent, ContextRound, Message, Turn
 from chat.rendering import details
 from chat.rendering.shown import ShownMessage
 from oneclaw.web.api import PAGE_DEFAULT_ROWS, RequestBody
@@ -74,14 +74,9 @@ class SessionOut(Schema):
     active_at: dt.datetime
 
     @classmethod
-    def all_of(cls, sessions: Sequence[ChatSession]) -> "list[SessionOut]":
-        """Return the schemas of `sessions`, which `totals.with_totals` has loaded."""
-        tokens = totals.tokens_of(sessions)
-        return [cls.of(session, tokens[session.pk]) for session in sessions]
-
-    @classmethod
-    def of(cls, session: ChatSession, tokens: totals.SessionTokens) -> "SessionOut":
-        """Return the schema of `session`, which `totals.with_totals` has loaded."""
+    def of(cls, found: ListedTotals) -> "SessionOut":
+        """Return the schema of a conversation in a list."""
+        session = found.session
         return cls(
             id=session.pk,
             title=session.title,
@@ -89,15 +84,15 @@ class SessionOut(Schema):
             agent=session.agent.slug,
             model=model_choice.model_of(session),
             effort=model_choice.effort_of(session),
-            pinned=vars(session)["my_pinned_at"] is not None,
-            archived=vars(session)["my_archived_at"] is not None,
+            pinned=found.position.pinned_at is not None,
+            archived=found.position.archived_at is not None,
             space=session.space_id,
             shared=session.is_shared,
             memory=session.memory,
             ended=session.ended_at is not None,
             last_seq=session.last_seq,
-            tokens=session_tokens(tokens),
-            rounds=vars(session)["rounds_made"],
+            tokens=session_tokens(found.tokens),
+            rounds=found.rounds,
             route=RouteOut.of(session),
             parent=session.parent_id,
             created_at=session.created_at,

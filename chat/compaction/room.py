@@ -13,8 +13,8 @@ from chat.compaction import hints, make, notes, planning
 from chat.compaction.prune import may_prune, prune
 from chat.context import cache_marks
 from chat.context.heads import withhold_thinking
-from chat.context.meter import estimated_meter, meter_of, with_counted
-from chat.context.prompt import Loaded, build_request, just_made, loaded, sessions_for
+from chat.context.meter import estimated_meter, meter_after, meter_of
+from chat.context.prompt import TurnContext, build_request, just_made, read_context
 from chat.context.rounds import rounds_in_view, rounds_of_last_request
 from chat.context.view import CACHE_KEY, META_KEY
 from chat.extensions.compaction_hooks import after_compaction
@@ -88,22 +88,22 @@ def is_open(round_id: int) -> bool:
 def begin_request(turn: Turn) -> Request | int:
     """Return the first request of `turn`, which begins to use a ready round if it is time; or the id of the round that
     must be made first. Sync."""
-    known = just_made(turn) or loaded(turn, with_counted(sessions_for(turn)).get())
+    known = just_made(turn) or read_context(turn)
     if not has_room(turn, known):
         needed = begin(turn)
         if needed is not None:
             return needed
         # It may have begun to use a round, and the message may have a note now.
-        known = loaded(turn, sessions_for(turn).get())
+        known = read_context(turn)
     return build_request(turn, known)
 
 
-def has_room(turn: Turn, known: Loaded) -> bool:
+def has_room(turn: Turn, known: TurnContext) -> bool:
     """Return whether `begin` would do nothing, as in most conversations: nothing is locked to see that."""
     session = known.session
-    if vars(session)["has_rounds"] or session.used_rounds:
+    if known.has_rounds or session.used_rounds:
         return False
-    meter = meter_of(session, known.rows)
+    meter = meter_after(session, known.counted, known.rows)
     if meter is None:
         return turn.prompt.parent_id is None
     is_full = planning.fullness(session, meter) is not None or may_prune(session, meter)
@@ -114,7 +114,7 @@ def has_room(turn: Turn, known: Loaded) -> bool:
 def begin(turn: Turn) -> int | None:
     """Begin to use a ready round if it is time; return the id of the round that must be made first, or None."""
     sessions = ChatSession.objects.select_related("agent", "owner", "head").select_for_update(of=("self",), no_key=True)
-    session = with_counted(sessions).get(pk=turn.session_id)
+    session = sessions.get(pk=turn.session_id)
     meter = meter_of(session)
     if meter is None:
         if turn.prompt.parent_id is None:

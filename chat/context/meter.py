@@ -11,17 +11,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
-from django.db.models import JSONField
-from django.db.models.expressions import RawSQL
 
 from chat.context import per_message, tokens
+from chat.context.counted import Counted, newest_counted, newest_counted_of
 from chat.context.prompt import attachments_of, rows_of
 from chat.context.results import sent_results
 from chat.context.rounds import NO_ROUNDS, RoundsInView, rounds_in_view
 from chat.context.tokens import ContextPart
 from chat.context.view import ViewRow
 from chat.conversations import model_choice
-from chat.models import ChatSession, ChatSessionQuerySet, Head, Message
+from chat.models import ChatSession, Head, Message
 from chat.rendering.rounds import in_thousands
 from oneclaw import llm
 from oneclaw.llm.known_models import known_facts
@@ -68,32 +67,16 @@ class Breakdown:
         return [(part, count, round(100 * count / total)) for part, count in self.parts.items() if count]
 
 
-# As SQL: every page of a conversation asks for it, and the ORM takes longer to write it than the database to run it.
-NEWEST_COUNTED = """
-    SELECT jsonb_build_object('seq', seq, 'model', model, 'usage', usage,
-                              'rounds', coalesce(meta->'sent'->'rounds', '[]')) FROM chat_message
-    WHERE session_id = chat_chatsession.id AND active AND jsonb_typeof(usage->'input_tokens') = 'number'
-    ORDER BY seq DESC LIMIT 1
-"""
+def meter_of(session: ChatSession) -> Meter | None:
+    """Return the meter of `session`, whose agent is loaded; None before its first answer. Sync."""
+    return meter_after(session, newest_counted(session.pk))
 
 
-@dataclass(frozen=True)
-class Counted:
-    """An answer whose request the provider has counted."""
-
-    seq: int
-    model: str
-    usage: Mapping[str, Any]
-    # The numbers of the context rounds that the request was made with.
-    rounds: list[int]
-
-
-def meter_of(session: ChatSession, rows: Sequence[ViewRow] | None = None) -> Meter | None:
-    """Return the meter of `session`, whose agent is loaded; None before its first answer. Sync.
+def meter_after(session: ChatSession, newest: Counted | None, rows: Sequence[ViewRow] | None = None) -> Meter | None:
+    """Return the meter of `session`, whose agent is loaded, from its newest counted answer; None without one. Sync.
 
     `rows` are its shown and finished messages, or those after the summary in use, if they are known.
     """
-    newest = newest_counted(session)
     if newest is None:
         return None
     rounds = rounds_after(session, newest)
@@ -110,24 +93,29 @@ def estimated_meter(session: ChatSession) -> Meter:
     return Meter(used, tokens.window_of(facts_for(session), settings.CONTEXT))
 
 
-def counted_meters(sessions: Iterable[ChatSession]) -> dict[uuid.UUID, Meter]:
-    """Return the meter of each of `sessions`, for lists: what the provider counted for the newest request of each and
-    its answer, without what was added since. `with_counted` has loaded them, with their agents. Sync."""
+def counted_meters(sessions: Iterable[tuple[ChatSession, Counted | None]]) -> dict[uuid.UUID, Meter]:
+    """Return the meter of each of `sessions`, which have their agents loaded, for lists: what the provider counted for
+    the newest request of each and its answer, without what was added since. Sync."""
     facts: dict[str, llm.Facts] = {}
     meters = {}
-    for session in sessions:
+    for session, newest in sessions:
         model = model_choice.model_of(session)
         if model not in facts:
             facts[model] = facts_for(session)
-        newest = newest_counted(session)
         used = in_tokens_of(session, tokens.tokens_after(newest.usage), newest.model) if newest else 0
         meters[session.pk] = Meter(used, tokens.window_of(facts[model], settings.CONTEXT))
     return meters
 
 
+def read_meters(sessions: Sequence[ChatSession]) -> dict[uuid.UUID, Meter]:
+    """Return `counted_meters` of these sessions, whose newest counted answers are read by one statement. Sync."""
+    newest = newest_counted_of([session.pk for session in sessions])
+    return counted_meters((session, newest[session.pk]) for session in sessions)
+
+
 def breakdown_of(session: ChatSession, head: Head) -> Breakdown:
     """Return what takes the tokens of the next request of `session`, which begins with `head`. Sync."""
-    newest = newest_counted(session)
+    newest = newest_counted(session.pk)
     rounds = rounds_in_view(session)
     parts = estimated_parts(session, head, rounds)
     used = counted_tokens(session, newest, rounds) if newest else None
@@ -148,25 +136,11 @@ def cached_tenths(usage: Mapping[str, Any] | None) -> int | None:
     return round(10 * count_of(usage, "cache_read_input_tokens") / read) if read else None
 
 
-def with_counted(sessions: ChatSessionQuerySet) -> ChatSessionQuerySet:
-    """Load the newest counted answer together with each session, so that `meter_of` needs no query of its own."""
-    found: ChatSessionQuerySet = sessions.annotate(counted=RawSQL(NEWEST_COUNTED, (), JSONField()))  # noqa: S611
-    return found
-
-
-def newest_counted(session: ChatSession) -> Counted | None:
-    """Return the newest shown answer whose request the provider has counted; None when there is none."""
-    if "counted" not in vars(session):
-        session = with_counted(ChatSession.objects.filter(pk=session.pk)).get()
-    found = vars(session)["counted"]
-    return Counted(**found) if found else None
-
-
 def counted_tokens(
     session: ChatSession, newest: Counted, rounds: RoundsInView, rows: Sequence[ViewRow] | None = None
 ) -> int | None:
     """Return the tokens of the next request, which begins with that of `newest` and its answer; None when it does not,
-    because of other context rounds, or because earlier thinking is not sent any more. `rows` as for `meter_of`."""
+    because of other context rounds, or because earlier thinking is not sent any more. `rows` as for `meter_after`."""
     if newest.seq <= session.thinking_after_seq or newest.rounds != list(rounds.numbers):
         return None
     counted = in_tokens_of(session, tokens.tokens_after(newest.usage), newest.model)

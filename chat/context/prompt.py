@@ -15,6 +15,7 @@ from django.utils import translation
 from chat import extensions
 from chat.answering import INSTEAD_OF_KEY, PLAIN_KEY, WITHOUT_MEMORY_KEY
 from chat.context import cache_marks, file_shares, per_message
+from chat.context.counted import NEWEST_COUNTED, Counted, counted_from
 from chat.context.days import add_day
 from chat.context.file_shares import Share
 from chat.context.files import named_in
@@ -25,7 +26,7 @@ from chat.context.shared.rows import as_sent
 from chat.context.view import CACHE_KEY, COLUMNS, META_KEY, View, ViewRow, view_of
 from chat.context.without_memory.rows import rounds_without_memory, without_memory
 from chat.conversations import model_choice
-from chat.models import Attachment, ChatSession, ChatSessionQuerySet, ContextRound, Head, Message, SubTask, Turn
+from chat.models import Attachment, ChatSession, ContextRound, Head, Message, Turn
 from oneclaw.llm import ApiMessage, Block, Finished, Request
 
 logger = logging.getLogger(__name__)
@@ -36,14 +37,18 @@ OF_ONE_REQUEST = (WITHOUT_MEMORY_KEY, INSTEAD_OF_KEY, PLAIN_KEY)
 
 
 @dataclass(frozen=True)
-class Loaded:
+class TurnContext:
     """What the request for an answer of a turn is built from: the session with its agent, owner and head, the numbers
     of the messages that the turn has written, and the rows that are sent."""
 
     session: ChatSession
     begun: Sequence[int]
+    # Whether summaries or shortened results were ever made, and those that are used.
+    has_rounds: bool
     rounds: RoundsInView
     rows: Sequence[ViewRow]
+    # The newest answer before whose request the provider has counted.
+    counted: Counted | None
 
     @property
     def is_first(self) -> bool:
@@ -51,48 +56,48 @@ class Loaded:
         return len(self.begun) == 1
 
 
-def sessions_for(turn: Turn) -> ChatSessionQuerySet:
-    """Return the session of `turn` with all that `loaded` reads of it."""
-    begun = ArraySubquery(Message.objects.filter(turn=turn.pk).order_by("seq").values("seq"))
-    has_rounds = Exists(ContextRound.objects.filter(session=OuterRef("pk")))
-    has_sub_tasks = Exists(SubTask.objects.filter(parent=OuterRef("pk")))
-    found = ChatSession.objects.select_related("agent", "owner", "head").filter(pk=turn.session_id)
-    return found.annotate(begun=begun, has_rounds=has_rounds, has_sub_tasks=has_sub_tasks)
-
-
-def just_made(turn: Turn) -> Loaded | None:
+def just_made(turn: Turn) -> TurnContext | None:
     """Return what the first request of a conversation is built from that this process has just stored with `turn`; None
     for another one, and the second time. Without a statement: all of it was written here."""
     session = turn.session
     if not session.is_just_made:
         return None
-    vars(session).update(is_just_made=False, counted=None, has_rounds=False, has_sub_tasks=False)
+    session.is_just_made = False
     rows = [ViewRow(*(getattr(turn.prompt, column) for column in COLUMNS))]
-    return Loaded(session, [session.last_seq], NO_ROUNDS, rows)
+    return TurnContext(session, [session.last_seq], False, NO_ROUNDS, rows, None)
 
 
-def loaded(turn: Turn, session: ChatSession) -> Loaded:
-    """Return what the next request of `turn` is built from; `session` is of `sessions_for`."""
-    begun: list[int] = vars(session)["begun"]
-    is_first = len(begun) == 1
-    rounds = rounds_for_turn(session, begun[0] - 1) if is_first else rounds_of_last_request(session)
+def read_context(turn: Turn) -> TurnContext:
+    """Return what the next request of `turn` is built from."""
+    begun = ArraySubquery(Message.objects.filter(turn=turn.pk).order_by("seq").values("seq"))
+    has_rounds = Exists(ContextRound.objects.filter(session=OuterRef("pk")))
+    found = ChatSession.objects.select_related("agent", "owner", "head")
+    session = found.annotate(begun=begun, has_rounds=has_rounds, counted=NEWEST_COUNTED).get(pk=turn.session_id)
+    is_first = len(session.begun) == 1
+    if is_first:
+        rounds = rounds_for_turn(session, session.begun[0] - 1, has_rounds=session.has_rounds)
+    else:
+        rounds = rounds_of_last_request(session)
     rows = rows_of(session, rounds.through_seq)
-    # What is lost during an answer leaves after it.
-    return Loaded(session, begun, rounds, without_lost(session, rows) if is_first else rows)
+    if is_first:
+        # What is lost during an answer leaves after it.
+        rows = without_lost(session, rows)
+    counted = counted_from(session.counted)
+    return TurnContext(session, session.begun, session.has_rounds, rounds, rows, counted)
 
 
 @translation.override("en")
-def build_request(turn: Turn, known: Loaded | None = None) -> Request:
+def build_request(turn: Turn, known: TurnContext | None = None) -> Request:
     """Return the request for the next answer of `turn`; `known` is what it is built from, if it is loaded. Sync.
 
     Everything that an earlier request held stays as it was sent, so that the provider's cache and its signed thinking
     stay valid. The prompt is in English for every user.
     """
     with extensions.reading():
-        return _request_from(turn, known or loaded(turn, sessions_for(turn).get()))
+        return _request_from(turn, known or read_context(turn))
 
 
-def _request_from(turn: Turn, known: Loaded) -> Request:
+def _request_from(turn: Turn, known: TurnContext) -> Request:
     session = known.session
     session.asked_by_id = turn.asked_by_id
     if session.head is None:

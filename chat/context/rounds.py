@@ -66,13 +66,14 @@ class RoundsInView:
 NO_ROUNDS = RoundsInView()
 
 
-def rounds_for_turn(session: ChatSession, before_seq: int) -> RoundsInView:
-    """Return the rounds of a turn that begins now, whose first message follows `before_seq`, and record them.
+def rounds_for_turn(session: ChatSession, before_seq: int, *, has_rounds: bool) -> RoundsInView:
+    """Return the rounds of a turn that begins now, whose first message follows `before_seq`, and record them. Without
+    `has_rounds` none were ever made.
 
     When they are not those of the last request, thinking up to `before_seq` is withheld, because the messages before it
     has changed; a summary that the API itself made keeps it valid.
     """
-    rounds = rounds_in_view(session)
+    rounds = rounds_in_view(session) if has_rounds else NO_ROUNDS
     if list(rounds.numbers) != session.used_rounds:
         if not continues(rounds, session.used_rounds):
             withhold_thinking(session, before_seq)
@@ -83,9 +84,6 @@ def rounds_for_turn(session: ChatSession, before_seq: int) -> RoundsInView:
 
 def rounds_in_view(session: ChatSession) -> RoundsInView:
     """Return the rounds that the next turn of `session` uses, besides one that begins with it."""
-    # As chat.context.prompt.sessions_for has read.
-    if vars(session).get("has_rounds") is False:
-        return NO_ROUNDS
     return combined(session.context_rounds.usable().exclude(used_at=None).select_related("through"))
 
 

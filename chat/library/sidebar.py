@@ -6,14 +6,16 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any, TypeVar
 
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from chat.models import ChatSession, ChatSessionQuerySet, Folder
-from chat.models.sharing.people import member_row, position_of
+from chat.models import ChatSession, Folder
+from chat.models.conversations import name_of
+from chat.models.sharing.people import member_row
 from oneclaw.models import User
 
 # The size of a page, which the list shows at first and adds with each scroll to its end; and the limit of a list that
@@ -21,9 +23,47 @@ from oneclaw.models import User
 PAGE_SESSIONS, LIST_MAX_SESSIONS = 100, 1000
 # Limit of the pinned conversations and those in folders; the page of all conversations has all of them.
 FILED_MAX_SESSIONS = 500
-COLUMNS = ("title", "active_at", "last_seq", "shared_at")
+# The columns and annotations of ListedSession, in its order.
+COLUMNS = (
+    *("id", "title", "active_at", "last_seq", "shared_at"),
+    *("my_read_seq", "my_pinned_at", "my_folder", "space_name"),
+)
 
-Group = tuple[str, list[ChatSession]]
+
+@dataclass(frozen=True)
+class ListedSession:
+    """A conversation in a person's list."""
+
+    id: uuid.UUID
+    title: str
+    active_at: dt.datetime
+    last_seq: int
+    shared_at: dt.datetime | None
+    # What the person keeps of it: the newest message that they have seen, when they pinned it, and its folder.
+    read_seq: int
+    pinned_at: dt.datetime | None
+    folder_id: int | None
+    # The space that it is in.
+    space_name: str | None
+
+    @property
+    def name(self) -> str:
+        return name_of(self.title)
+
+    @property
+    def menu_label(self) -> str:
+        """Return the name of its menu for assistive technology."""
+        return _("More for “%(session)s”") % {"session": self.name}
+
+    @property
+    def is_unread(self) -> bool:
+        return self.last_seq > self.read_seq
+
+
+Group = tuple[str, list[ListedSession]]
+
+
+S = TypeVar("S", ChatSession, ListedSession)
 
 
 @dataclass(frozen=True)
@@ -41,8 +81,8 @@ class OlderSessions:
 class Listing(OlderSessions):
     """The whole list, each part newest first, by the days of the person's time zone."""
 
-    pinned: list[ChatSession]
-    folders: list[tuple[Folder, list[ChatSession]]]
+    pinned: list[ListedSession]
+    folders: list[tuple[Folder, list[ListedSession]]]
 
     @property
     def is_empty(self) -> bool:
@@ -57,9 +97,9 @@ class ListCursor:
     session_id: uuid.UUID
 
     @classmethod
-    def of(cls, session: ChatSession) -> "ListCursor":
+    def of(cls, session: "ChatSession | ListedSession") -> "ListCursor":
         """Return the cursor of a page that ends with `session`."""
-        return cls(session.active_at, session.pk)
+        return cls(session.active_at, session.id)
 
     @classmethod
     def read(cls, text: str) -> "ListCursor":
@@ -78,18 +118,17 @@ class ListCursor:
 def listing(user: User, *, most: int = PAGE_SESSIONS) -> Listing:
     """Return the beginning of the list, with `most` conversations that are not pinned or in a folder. Two queries."""
     found = newest(user, most)
-    placed = [(session, position_of(session)) for session in found]
-    pinned = [session for session, at in placed if at.pinned_at]
-    filed = [(session, at.folder_id) for session, at in placed if at.folder_id and not at.pinned_at]
-    rest = [session for session, at in placed if not at.folder_id and not at.pinned_at]
+    pinned = [session for session in found if session.pinned_at]
+    filed = [session for session in found if session.folder_id and not session.pinned_at]
+    rest = [session for session in found if not session.folder_id and not session.pinned_at]
     folders = [
-        (folder, [session for session, folder_id in filed if folder_id == folder.pk])
+        (folder, [session for session in filed if session.folder_id == folder.pk])
         for folder in Folder.objects.filter(owner=user)
     ]
     return Listing(by_day(rest[:most], user), next_cursor(rest, most), "", pinned, folders)
 
 
-def newest(user: User, most: int) -> QuerySet[ChatSession]:
+def newest(user: User, most: int) -> list[ListedSession]:
     """Return the pinned conversations and those in folders, and `most` + 1 of the others, newest first."""
     own, others = begun(user), of_others(user)
     parts = [
@@ -98,7 +137,7 @@ def newest(user: User, most: int) -> QuerySet[ChatSession]:
         own.filter(pinned_at=None, folder=None)[: most + 1],
         others.filter(Q(my_pinned_at=None, my_folder=None))[: most + 1],
     ]
-    return parts[0].union(*parts[1:], all=True).order_by("-active_at", "-id")
+    return rows_of(parts[0].union(*parts[1:], all=True))
 
 
 def older(user: User, edge: ListCursor) -> OlderSessions:
@@ -106,36 +145,38 @@ def older(user: User, edge: ListCursor) -> OlderSessions:
     until = Q(active_at__lte=edge.active_at) & ~Q(active_at=edge.active_at, id__gte=edge.session_id)
     own = begun(user).filter(until, pinned_at=None, folder=None)[: PAGE_SESSIONS + 1]
     others = of_others(user).filter(until, Q(my_pinned_at=None, my_folder=None))[: PAGE_SESSIONS + 1]
-    found = list(own.union(others, all=True).order_by("-active_at", "-id")[: PAGE_SESSIONS + 1])
+    found = rows_of(own.union(others, all=True))[: PAGE_SESSIONS + 1]
     before = day_heading(user.day(edge.active_at), user.day())
     return OlderSessions(by_day(found[:PAGE_SESSIONS], user), next_cursor(found, PAGE_SESSIONS), before)
 
 
-def begun(user: User) -> ChatSessionQuerySet:
-    """Return the listed conversations that the person has begun, with the columns of the list."""
-    own = ChatSession.objects.visible_to(user).filter(owner=user).listed().only(*COLUMNS)
+def rows_of(found: QuerySet[ChatSession, tuple[Any, ...]]) -> list[ListedSession]:
+    """Return the rows of `found`, which has the columns of the list, newest activity first."""
+    return [ListedSession(*row) for row in found.order_by("-active_at", "-id")]
+
+
+def begun(user: User) -> QuerySet[ChatSession, tuple[Any, ...]]:
+    """Return the listed conversations that the person has begun, as the columns of the list."""
+    own = ChatSession.objects.visible_to(user).filter(owner=user).listed()
     mine = {"my_read_seq": F("read_seq"), "my_pinned_at": F("pinned_at"), "my_folder": F("folder_id")}
-    return own.annotate(**mine, space_name=F("space__name"))
+    return own.annotate(**mine, space_name=F("space__name")).values_list(*COLUMNS)
 
 
-def of_others(user: User) -> ChatSessionQuerySet:
-    """Return the listed conversations that others have shared with the person, with the columns of the list."""
+def of_others(user: User) -> QuerySet[ChatSession, tuple[Any, ...]]:
+    """Return the listed conversations that others have shared with the person, as the columns of the list."""
     shared = ChatSession.objects.shared_with(user).exclude(owner=user).alias(place=member_row(user))
-    listed = shared.filter(Q(place__archived_at=None)).written().only(*COLUMNS)
-    return listed.annotate(
-        my_read_seq=Coalesce(F("place__read_seq"), 0),
-        my_pinned_at=F("place__pinned_at"),
-        my_folder=F("place__folder_id"),
-        space_name=F("space__name"),
-    )
+    listed = shared.filter(Q(place__archived_at=None)).written()
+    mine = {"my_read_seq": Coalesce(F("place__read_seq"), 0), "my_pinned_at": F("place__pinned_at")}
+    found = listed.annotate(**mine, my_folder=F("place__folder_id"), space_name=F("space__name"))
+    return found.values_list(*COLUMNS)
 
 
-def next_cursor(found: Sequence[ChatSession], most: int) -> str:
+def next_cursor(found: "Sequence[ChatSession] | Sequence[ListedSession]", most: int) -> str:
     """Return the cursor after the first `most` of `found`; "" when there are no more."""
     return str(ListCursor.of(found[most - 1])) if len(found) > most else ""
 
 
-def by_day(sessions: Iterable[ChatSession], user: User) -> list[Group]:
+def by_day(sessions: Iterable[S], user: User) -> list[tuple[str, list[S]]]:
     """Return `sessions`, which are in order, grouped under the headings of their days."""
     today = user.day()
     heading = functools.cache(lambda day: day_heading(day, today))

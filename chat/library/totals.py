@@ -1,7 +1,7 @@
 """What lists of conversations say about each: its tokens, what they cost, its rounds and its route.
 
-A list takes two statements, however long it is: `with_totals` loads most of it together with the conversations, and
-`tokens_of` adds up the usage of all of them at once.
+A list takes two statements, however long it is: one reads the conversations with most of it, and one adds up the usage
+of all of them.
 """
 
 import uuid
@@ -13,8 +13,9 @@ from django.db import connection
 from django.db.models import Count, IntegerField, OuterRef, Subquery
 from django.db.models.functions import Coalesce
 
-from chat.context.meter import Meter, counted_meters, with_counted
-from chat.models import ChatSession, ChatSessionQuerySet, ContextRound
+from chat.context.counted import NEWEST_COUNTED, counted_from
+from chat.context.meter import Meter, counted_meters
+from chat.models import ChatSession, ChatSessionQuerySet, ContextRound, ListPosition, position_of
 from oneclaw.spend.prices import ABOVE, cost_of
 from oneclaw.spend.usage import COUNT_MAX_TOKENS
 
@@ -62,28 +63,43 @@ class Used:
     input_tokens: int
 
 
-def with_totals(sessions: ChatSessionQuerySet) -> ChatSessionQuerySet:
-    """Load with each conversation what `tokens_of` and its number of rounds (`rounds_made`) need, and its route."""
+@dataclass(frozen=True)
+class ListedTotals:
+    """A conversation in a list with what the list says about it."""
+
+    session: ChatSession
+    position: ListPosition
+    # How often its model was sent a summary or shortened results in place of messages.
+    rounds: int
+    tokens: SessionTokens
+
+
+def read_totals(sessions: ChatSessionQuerySet) -> list[ListedTotals]:
+    """Read `sessions`, which are `placed`, with their agents, routes and totals. Two statements."""
     rounds = ContextRound.objects.filter(session=OuterRef("pk"), status=ContextRound.Status.DONE, undone_at=None)
     number = rounds.order_by().values("session").annotate(number=Count("pk")).values("number")
     made = Coalesce(Subquery(number, output_field=IntegerField()), 0)
-    found: ChatSessionQuerySet = with_counted(sessions).select_related("agent", "route").annotate(rounds_made=made)
-    return found
+    found = sessions.select_related("agent", "route").annotate(counted=NEWEST_COUNTED, rounds_made=made)
+    rows = list(found)
+    usage = usage_of([row.pk for row in rows])
+    meters = counted_meters([(row, counted_from(row.counted)) for row in rows])
+    return [
+        ListedTotals(row, position_of(row), row.rounds_made, added_up(meters[row.pk], usage[row.pk])) for row in rows
+    ]
 
 
-def tokens_of(sessions: Sequence[ChatSession]) -> dict[uuid.UUID, SessionTokens]:
-    """Return the tokens of each of `sessions`, which `with_totals` has loaded."""
+def usage_of(session_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[Used]]:
+    """Return what the requests of each of these conversations used. One statement."""
+    # The least numbers of tokens of input at which another price begins.
+    steps = sorted({int(above) + 1 for name in settings.PRICES if (above := name.partition(ABOVE)[2])}) or [2**62]
     with connection.cursor() as cursor:
-        # The least numbers of tokens of input at which another price begins.
-        steps = sorted({int(above) + 1 for name in settings.PRICES if (above := name.partition(ABOVE)[2])}) or [2**62]
-        cursor.execute(USAGE.format(sums=SUMS, read=READ), [steps, [session.pk for session in sessions]])
+        cursor.execute(USAGE.format(sums=SUMS, read=READ), [steps, list(session_ids)])
         rows = cursor.fetchall()
-    usage: dict[uuid.UUID, list[Used]] = {session.pk: [] for session in sessions}
+    usage: dict[uuid.UUID, list[Used]] = {session_id: [] for session_id in session_ids}
     for session_id, model, step, *sums in rows:
         input_tokens = steps[step - 1] if step else 0
         usage[session_id].append(Used(model, dict(zip(USAGE_NAMES, sums, strict=True)), input_tokens))
-    meters = counted_meters(sessions)
-    return {session_id: added_up(meters[session_id], used) for session_id, used in usage.items()}
+    return usage
 
 
 def added_up(meter: Meter, usage: Sequence[Used]) -> SessionTokens:

@@ -31,7 +31,7 @@ from chat.models.routes import (
     SessionRouteQuerySet,
 )
 from chat.models.schedules import Beat, BeatQuerySet, Schedule
-from chat.models.sharing.people import SessionMember, placed
+from chat.models.sharing.people import ListPosition, SessionMember, placed, position_of
 from chat.models.sharing.queue import QueuedMessage
 from chat.models.sub_tasks import RelayedMessage, SubTask
 from chat.models.turns import Turn, Version, lease_end

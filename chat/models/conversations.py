@@ -18,6 +18,11 @@ from chat.models.turns import AnswerStatus, Turn
 from oneclaw.models import Space, User
 
 
+def name_of(title: str) -> str:
+    """Return the title that the owner of a conversation sees."""
+    return title or gettext("New conversation")
+
+
 class ChatSessionQuerySet(models.QuerySet["ChatSession"]):
     # Who may see, continue and manage a session: chat/models/sharing/visibility.py.
     def visible_to(self, user: User) -> "ChatSessionQuerySet":
@@ -213,12 +218,7 @@ class ChatSession(models.Model):
     @property
     def name(self) -> str:
         """Return the title that its owner sees."""
-        return self.title or gettext("New conversation")
-
-    @property
-    def menu_label(self) -> str:
-        """Return the name of its menu for assistive technology."""
-        return gettext("More for “%(session)s”") % {"session": self.name}
+        return name_of(self.title)
 
     @property
     def is_shared(self) -> bool:
@@ -226,9 +226,8 @@ class ChatSession(models.Model):
 
     @property
     def is_unread(self) -> bool:
-        # The column is read only without the annotation: a list has not loaded it.
-        read = vars(self)
-        return self.last_seq > int(read["my_read_seq"] if "my_read_seq" in read else self.read_seq)  # noqa: SIM401
+        """Return whether its owner has not seen its newest message."""
+        return self.last_seq > self.read_seq
 
     @property
     def is_read_only(self) -> bool:
@@ -250,10 +249,9 @@ class ChatSession(models.Model):
         return ChatSession.objects.filter(pk=self.pk).last_complete_seqs().get(self.pk, 0)
 
     def summarised_seq(self) -> int:
-        """Return the sequence number of the last message that the summary in use replaces for the model; 0 without one.
-        It is read from the rows, because a request in between may have begun to use a summary."""
-        # As chat.context.prompt.sessions_for has read.
-        if vars(self).get("has_rounds") is False:
+        """Return the sequence number of the last message that a summary replaces in what the model was sent last; 0
+        without one."""
+        if not self.used_rounds:
             return 0
         newest = self.context_rounds.summaries().in_use().values_list("through__seq", flat=True).last()
         return newest or 0

@@ -17,6 +17,7 @@ from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.conversations.pasted import Ranges
 from chat.models import Agent, ChatSession, MemoryChoice, Message, SessionRoute, Turn
 from chat.routes import identities, resets
+from chat.routes.resets import LockedRoute
 from oneclaw.locks import hold
 from oneclaw.models import User
 
@@ -72,11 +73,12 @@ def accept(
     is_owner = identities.is_owner(user, incoming.sender)
     if not is_owner:
         incoming = replace(incoming, choice=replace(incoming.choice, memory=MemoryChoice.NONE))
-    session, route = locked(user, agent, incoming)
+    session, locked = lock_or_make(user, agent, incoming)
+    route = locked.route
     known = Message.objects.filter(session__route=route, client_id=incoming.client_id)
     known_in = known.values_list("session", flat=True).first()
     if known_in is None:
-        session = begun_anew(session, route, ends_by)
+        session = begun_anew(session, locked, ends_by)
         session = kept_apart(session, is_owner=is_owner)
     message = (user, known_in or session.pk, incoming.client_id, incoming.text, holder)
     if known_in is not None:
@@ -89,14 +91,14 @@ def accept(
     return accepted
 
 
-def begun_anew(session: ChatSession, route: SessionRoute, ends_by: str) -> ChatSession:
-    """Return the conversation for the next message of the locked `route`: `session`, or the one that follows it.
+def begun_anew(session: ChatSession, locked: LockedRoute, ends_by: str) -> ChatSession:
+    """Return the conversation for the next message of the locked route: `session`, or the one that follows it.
 
     Raise SessionBusyError when a reset is due while a turn is running.
     """
     cause: str | None = ends_by if session.last_seq else ""
     if not cause:
-        cause = resets.due_cause(session, route)
+        cause = resets.due_cause(session, locked)
         if cause:
             transcript.refuse_if_busy(session)
     return (lifecycle.end(session, cause) if cause else None) or session
@@ -118,7 +120,7 @@ def kept_apart(session: ChatSession, *, is_owner: bool) -> ChatSession:
     return session
 
 
-def locked(user: User, agent: Agent, incoming: Incoming) -> tuple[ChatSession, SessionRoute]:
+def lock_or_make(user: User, agent: Agent, incoming: Incoming) -> tuple[ChatSession, LockedRoute]:
     """Lock and return the current conversation of the route of `incoming`, and the route. Both are made if needed."""
     key = key_of(user, agent, incoming.sender)
     while (found := lock_current(user, key)) is None:
@@ -126,14 +128,14 @@ def locked(user: User, agent: Agent, incoming: Incoming) -> tuple[ChatSession, S
     return found
 
 
-def lock_current(user: User, key: str) -> tuple[ChatSession, SessionRoute] | None:
+def lock_current(user: User, key: str) -> tuple[ChatSession, LockedRoute] | None:
     """Lock and return the current conversation of the route `key`, and the route; None when there is none yet."""
     current = ChatSession.objects.private_to(user).filter(current_of__key=key).select_related("owner", "agent")
     while session := current.select_for_update(no_key=True, of=("self",)).first():
-        route = resets.locked_route(session)
+        found = resets.lock_route(session)
         # Else another process has pointed the route at another conversation meanwhile.
-        if route is not None and route.key == key:
-            return session, route
+        if found is not None and found.route.key == key:
+            return session, found
     return None
 
 
@@ -188,7 +190,7 @@ def end_current(
     found = lock_current(user, key_of(user, model_choice.agent_for(user, choice), sender))
     if found is None:
         return None
-    session, route = found
+    session, route = found[0], found[1].route
     if route.reset_key == client_id:
         ended = route.sessions.exclude(pk=session.pk).order_by("created_at").last()
         return EndedRoute(ended.pk, session.pk) if ended else None

@@ -116,24 +116,32 @@ def checked_or_logged(route_ids: Sequence[int]) -> Checked:
     return Checked(sum(each.reset_count for each in alone), frozenset().union(*(each.left_out for each in alone)))
 
 
+@dataclass(frozen=True)
+class LockedRoute:
+    """A route whose row is locked, and the database's time of that."""
+
+    route: SessionRoute
+    at: dt.datetime
+
+
 @transaction.atomic
 def check(route_ids: Sequence[int]) -> Checked:
     """Reset the conversations of these routes as far as that is due, and store for the others when to look again."""
     SessionRoute.objects.filter(pk__in=route_ids, session=None).update(check_at=None)
     current = ChatSession.objects.filter(current_of__in=route_ids).select_related("owner", "agent")
     # What another process has locked is left out: a wait for one of many rows could become a deadlock.
-    locked = current.select_for_update(no_key=True, skip_locked=True, of=("self",))
-    sessions = {session.pk: session for session in locked}
-    routes = list(locked_routes(SessionRoute.objects.filter(pk__in=route_ids, session__in=sessions), skip_locked=True))
+    present = current.select_for_update(no_key=True, skip_locked=True, of=("self",))
+    sessions = {session.pk: session for session in present}
+    routes = lock_routes(SessionRoute.objects.filter(pk__in=route_ids, session__in=sessions), skip_locked=True)
     choices = ResetChoice.objects.in_bulk({session.owner_id for session in sessions.values()})
     running = set(Turn.objects.running().filter(session__in=sessions).values_list("session", flat=True))
     due_now, to_look_at = [], []
-    of_session = {route.session_id: route for route in routes}
+    of_session = {each.route.session_id: each for each in routes}
     for session in sessions.values():
-        route = of_session.get(session.pk)
-        if route is None:
+        locked = of_session.get(session.pk)
+        if locked is None:
             continue
-        now = locked_at(route)
+        route, now = locked.route, locked.at
         if route.check_at is None or route.check_at > now:
             # Another process has done it.
             continue
@@ -148,29 +156,24 @@ def check(route_ids: Sequence[int]) -> Checked:
         to_look_at.append(route)
     SessionRoute.objects.bulk_update(to_look_at, ["check_at"])
     renew(due_now)
-    return Checked(len(due_now), frozenset(route_ids) - {route.pk for route in routes})
+    return Checked(len(due_now), frozenset(route_ids) - {each.route.pk for each in routes})
 
 
-def due_cause(session: ChatSession, route: SessionRoute) -> Cause | None:
-    """Return why the current conversation `session` of the locked `route` is to be reset now; None when it is not."""
-    due = next_reset(route, rule_of(route, choice_of(session.owner)), session.owner)
-    return due.cause if due and due.at <= locked_at(route) else None
+def due_cause(session: ChatSession, locked: LockedRoute) -> Cause | None:
+    """Return why the current conversation `session` of a locked route is to be reset now; None when it is not."""
+    due = next_reset(locked.route, rule_of(locked.route, choice_of(session.owner)), session.owner)
+    return due.cause if due and due.at <= locked.at else None
 
 
-def locked_route(session: ChatSession) -> SessionRoute | None:
+def lock_route(session: ChatSession) -> LockedRoute | None:
     """Lock and return the route of which the locked `session` is the current conversation; None when there is none."""
-    return locked_routes(SessionRoute.objects.filter(session=session)).first()
+    return next(iter(lock_routes(SessionRoute.objects.filter(session=session))), None)
 
 
-def locked_routes(routes: "QuerySet[SessionRoute]", *, skip_locked: bool = False) -> "QuerySet[SessionRoute]":
-    """Return `routes` so that they are locked when they are read, and have the time of that."""
-    return routes.select_for_update(no_key=True, skip_locked=skip_locked).annotate(now=clock.database_now())
-
-
-def locked_at(route: SessionRoute) -> dt.datetime:
-    """Return the database's time at which `locked_routes` has read `route`."""
-    moment: dt.datetime = vars(route)["now"]
-    return moment
+def lock_routes(routes: "QuerySet[SessionRoute]", *, skip_locked: bool = False) -> list[LockedRoute]:
+    """Lock and return `routes`."""
+    found = routes.select_for_update(no_key=True, skip_locked=skip_locked).annotate(now=clock.database_now())
+    return [LockedRoute(route, route.now) for route in found]
 
 
 def choice_of(owner: User) -> ResetChoice | None:

@@ -43,9 +43,9 @@ def sessions_list(call: ToolCall) -> ToolResult:
     if pieces := pieces_of(call.input.get("words", "")):
         found = with_words(found, call.session, pieces)
     running = Turn.objects.running().filter(session=OuterRef("pk"))
-    listed = list(found.annotate(is_running=Exists(running))[: call.input.get("limit", DEFAULT_COUNT)])
+    listed = found.annotate(is_running=Exists(running))[: call.input.get("limit", DEFAULT_COUNT)]
     clean = extensions.cleaner(call.session)
-    rows = [described(each, call.user, clean(each.name)) for each in listed]
+    rows = [{**described(each, call.user, clean(each.name)), "is_answering": each.is_running} for each in listed]
     summary = Reason("sessions.listed", {"number": len(rows)})
     return ToolResult({"sessions": rows}, summary, [row["title"] for row in rows])
 
@@ -67,5 +67,4 @@ def described(session: ChatSession, user: User, title: str) -> dict[str, Any]:
         "agent": session.agent.name,
         "messages": session.last_seq,
         "last_active": f"{user.local(session.active_at):%Y-%m-%d %H:%M}",
-        "is_answering": vars(session)["is_running"],
     }

@@ -13,7 +13,6 @@ from django.db import transaction
 from chat import extensions
 from chat.answering import asker_id
 from chat.context import view
-from chat.context.meter import with_counted
 from chat.context.per_message import HOOK_TEXT_KEY
 from chat.conversations import model_choice
 from chat.extensions import (
@@ -190,5 +189,5 @@ def turn_has_finished(turn: Turn, answer: Message) -> None:
 
 def send_turn_finished(turn: Turn) -> None:
     """Send the signal turn_finished."""
-    session = with_counted(ChatSession.objects.select_related("owner", "agent")).get(pk=turn.session_id)
+    session = ChatSession.objects.select_related("owner", "agent").get(pk=turn.session_id)
     turn_finished.send_robust(ChatSession, user=session.owner, session=session, turn=turn)

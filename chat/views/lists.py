@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import HttpResponseClientRedirect
 
 from chat import extensions
-from chat.context.meter import counted_meters, with_counted
+from chat.context.meter import read_meters
 from chat.conversations import lifecycle
 from chat.library import organise as organising
 from chat.library import sidebar
@@ -42,9 +42,9 @@ def all_conversations(request: SignedInRequest) -> HttpResponse:
     if show.startswith("route-"):
         own_routes = SessionRoute.objects.visible_to(request.user)
         route = get_object_or_404(own_routes, pk=_number(show.removeprefix("route-")))
-    sessions = with_counted(shown(request.user, show, folder, route)).select_related("agent", "route")
+    sessions = shown(request.user, show, folder, route).select_related("agent", "route")
     page = Paginator(sessions, PAGE_SIZE).get_page(request.GET.get("page"))
-    meters = counted_meters(page.object_list)
+    meters = read_meters(list(page.object_list))
     context = {
         "page": page,
         "groups": [

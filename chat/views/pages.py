@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import uuid
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -13,7 +14,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.middleware.csrf import get_token
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.templatetags.static import static
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_GET, require_POST
@@ -22,7 +23,8 @@ from chat import extensions
 from chat.attachments import store
 from chat.attachments.accept import accepted
 from chat.attachments.examine import FileRefusedError
-from chat.context.meter import meter_of, with_counted
+from chat.context.counted import NEWEST_COUNTED, counted_from
+from chat.context.meter import Meter, meter_after, meter_of
 from chat.conversations import lifecycle, model_choice, presence, temporary, transcript
 from chat.conversations.message_pages import LAST_NUMBER, messages_from, newest_messages, page_messages
 from chat.conversations.model_choice import NO_CHOICE, Choice
@@ -32,7 +34,7 @@ from chat.live import replay
 from chat.live.errors import FrameError
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, handle
-from chat.models import Agent, ChatSession, ContextRound, SubTask, default_agent, placed
+from chat.models import Agent, ChatSession, ContextRound, SubTask, default_agent, placed, position_of
 from chat.rendering import incremental
 from chat.rendering.round_markers import markers_html
 from chat.turns.admission import NOT_NOW_ERRORS
@@ -47,6 +49,16 @@ from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
 from oneclaw.threads import in_database, in_tool_thread
+
+
+@dataclass(frozen=True)
+class OpenConversation:
+    """The conversation that a page shows, and what is known of it."""
+
+    session: ChatSession
+    # Whether a summary or shortened results were ever made for its model.
+    has_rounds: bool
+    meter: Meter | None
 
 
 @login_required
@@ -66,21 +78,24 @@ def new_chat(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_GET
 def conversation(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
-    mine = placed(with_counted(ChatSession.objects.visible_to(request.user)), request.user)
-    mine = mine.select_related("agent", "space")
-    mine = mine.annotate(has_rounds=Exists(ContextRound.objects.filter(session=OuterRef("pk"))))
-    session = get_object_or_404(mine, pk=session_id)
+    mine = placed(ChatSession.objects.visible_to(request.user), request.user).select_related("agent", "space")
+    has_rounds = Exists(ContextRound.objects.filter(session=OuterRef("pk")))
+    read = mine.annotate(counted=NEWEST_COUNTED, has_rounds=has_rounds)
+    session = read.filter(pk=session_id).first()
+    if session is None:
+        raise Http404
     if session.is_temporary and temporary.is_left(session):
         raise Http404
-    if session.is_unread:
+    if position_of(session).read_seq < session.last_seq:
         organise.mark_read(request.user, session.pk, session.last_seq)
-    return page(request, session_id, session)
+    known = OpenConversation(session, session.has_rounds, meter_after(session, counted_from(session.counted)))
+    return page(request, session_id, known)
 
 
 def page(
     request: SignedInRequest,
     session_id: uuid.UUID,
-    session: ChatSession | None,
+    found: OpenConversation | None,
     *,
     status: int = 200,
     refusal: str = "",
@@ -90,6 +105,7 @@ def page(
 ) -> HttpResponse:
     """Return the whole page. `refusal` says why the message `text` of a page without a socket was refused; `mode` and
     `choice` are what was chosen for it."""
+    session = found.session if found else None
     own_spaces = spaces.of_person(request.user)
     space_id = session.space_id if session else choice.space
     space = next((each for each in own_spaces if each.pk == space_id), None)
@@ -101,8 +117,8 @@ def page(
     context = {
         "session_id": session_id,
         "session": session,
-        "messages_html": messages_html(request, session, before) if session else "",
-        "meter": meter_of(session) if session else None,
+        "messages_html": messages_html(request, found, before) if found else "",
+        "meter": found.meter if found else None,
         "listing": listing_for(request),
         "waiting": extensions.waiting_for(request.user),
         "toast": toasts.take(request),
@@ -137,11 +153,9 @@ def sub_task_of(session: ChatSession | None) -> SubTask | None:
     return SubTask.objects.filter(session=session, parent__deleted_at=None).select_related("parent").first()
 
 
-def messages_html(request: SignedInRequest, session: ChatSession, before: int) -> SafeString:
+def messages_html(request: SignedInRequest, found: OpenConversation, before: int) -> SafeString:
     """Return the newest messages before the sequence number `before`, and the markers among them."""
-    # Known without another query, unless a form was refused.
-    has_markers: bool = getattr(session, "has_rounds", True)
-    return newest_messages(session.pk, get_token(request), before, has_markers=has_markers)
+    return newest_messages(found.session.pk, get_token(request), before, has_markers=found.has_rounds)
 
 
 def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict[str, Any]:
@@ -350,7 +364,8 @@ def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusa
         number_in(request.POST, "space") if request.POST.get("space") else None,
         request.POST.get("memory"),
     )
-    return page(request, session_id, session, status=status, refusal=refusal, text=text, mode=mode, choice=choice)
+    found = OpenConversation(session, has_rounds=True, meter=meter_of(session)) if session else None
+    return page(request, session_id, found, status=status, refusal=refusal, text=text, mode=mode, choice=choice)
 
 
 @login_required

@@ -3,6 +3,7 @@ their list."""
 
 import datetime as dt
 from dataclasses import dataclass
+from operator import attrgetter
 
 from django.db import models
 from django.db.models import Case, F, FilteredRelation, Q, When
@@ -32,16 +33,21 @@ class SessionMember(models.Model):
 
 @dataclass(frozen=True)
 class ListPosition:
-    """Where a conversation is in a person's list: when it was pinned, and the id of its folder."""
+    """Where a conversation is in a person's list, and the newest of its messages that the person has seen."""
 
+    read_seq: int
     pinned_at: dt.datetime | None
     folder_id: int | None
+    archived_at: dt.datetime | None
+
+
+# The annotations of `placed`.
+_POSITION = attrgetter("my_read_seq", "my_pinned_at", "my_folder", "my_archived_at")
 
 
 def position_of(session: ChatSession) -> ListPosition:
-    """Return where `session`, which was read by `placed` or for the sidebar, is in the person's list."""
-    read = vars(session)
-    return ListPosition(read["my_pinned_at"], read["my_folder"])
+    """Return where `session`, which was read by `placed`, is in the person's list."""
+    return ListPosition(*_POSITION(session))
 
 
 def placed(sessions: ChatSessionQuerySet, user: User) -> ChatSessionQuerySet:

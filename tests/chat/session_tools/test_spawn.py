@@ -425,9 +425,8 @@ def test_a_strangers_stop_is_answered_as_if_there_were_none(ada, stranger, clien
     assert Turn.objects.get(pk=begun.turn.pk).stop_requested
 
 
-def test_a_turn_without_sub_sessions_asks_nothing_about_them(ada, django_assert_num_queries):
+def test_a_first_message_asks_nothing_about_sub_sessions(ada, django_assert_num_queries):
     session = written(ada)
-    vars(session)["has_sub_tasks"] = False
     with django_assert_num_queries(0):
         assert results.items_for(session, Message()) == []
     assert is_of_child({"messages": []}) is False

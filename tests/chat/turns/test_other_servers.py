@@ -7,7 +7,7 @@ import re
 import pytest
 
 from chat.library import totals
-from chat.models import ChatSession, Message
+from chat.models import ChatSession, Message, placed
 from memory.models import MemoryDocument
 from oneclaw.llm import facts
 from oneclaw.threads import in_database
@@ -96,7 +96,7 @@ def pages_of(client, talk):
     answers = Message.objects.filter(session=talk.session_id, role="assistant")
     urls = [f"/c/{talk.session_id}", f"/c/{talk.session_id}/context", f"/c/{talk.session_id}/meter"]
     urls += [f"/messages/{each.pk}/details" for each in answers]
-    totals.tokens_of(list(totals.with_totals(ChatSession.objects.filter(pk=talk.session_id))))
+    totals.read_totals(placed(ChatSession.objects.filter(pk=talk.session_id), talk.user))
     return {client.get(url).status_code for url in urls}
 
 

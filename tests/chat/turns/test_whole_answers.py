@@ -10,7 +10,8 @@ from chat import extensions
 from chat.context import notices
 from chat.extensions import Extension, Tool, ToolResult
 from chat.models import Message, Turn
-from chat.rendering.messages import message_html
+from chat.rendering.messages import messages_html
+from chat.rendering.shown import ShownMessage
 from oneclaw.llm import facts_of
 from oneclaw.reasons import Reason
 from oneclaw.spend.usage import counts_of
@@ -61,6 +62,10 @@ async def failed(talk, act, code):
     return await in_database(lambda: talk.messages().select_related("turn").last())
 
 
+def html_of(message):
+    return messages_html([ShownMessage(message)], {})
+
+
 def told(body):
     return [block.get("text") for block in body["messages"][-1]["content"]]
 
@@ -81,7 +86,7 @@ async def test_an_answer_that_stays_empty_is_said_and_can_be_tried_again(talk, s
     scripted.script(empty, empty)
     last = await failed(talk, talk.say("Hello"), "empty_answer")
     assert last.turn.error == Reason("model.empty")
-    html = await in_database(message_html, last)
+    html = await in_database(html_of, last)
     assert ("answered without text" in html, 'data-action="retry"' in html) == (True, True)
     assert len(scripted.messages) == 2
     last = await talk.repeat(Turn.Kind.RETRY)
@@ -92,7 +97,7 @@ async def test_nothing_is_shown_of_an_answer_without_anything(talk, scripted):
     scripted.script(answer(), answer("Here it is."))
     await talk.say("Hello")
     empty = await in_database(lambda: talk.messages().filter(role="assistant").first())
-    assert (empty.text, await in_database(message_html, empty)) == ("", "")
+    assert (empty.text, await in_database(html_of, empty)) == ("", "")
 
 
 async def test_silence_after_words_and_tools_is_an_end(talk, scripted, tools):
@@ -170,7 +175,7 @@ async def test_continue_is_not_offered_in_the_middle_of_an_answer(talk, scripted
     await talk.say("Hello")
     middle = await in_database(lambda: talk.messages().filter(role="assistant").first())
     assert middle.stop_reason == "max_tokens"
-    assert 'data-action="continue"' not in await in_database(message_html, middle)
+    assert 'data-action="continue"' not in await in_database(html_of, middle)
 
 
 # -- A full window ---------------------------------------------------------------------------------
@@ -228,7 +233,7 @@ async def test_an_answer_that_fills_the_window_is_kept_and_teaches_its_size(talk
     scripted.script(full)
     last = await talk.say("Hello")
     assert (last.status, last.text) == (Message.Status.COMPLETE, "Half of a long")
-    html = await in_database(message_html, last)
+    html = await in_database(html_of, last)
     assert 'data-action="continue"' in html
     window = (await in_database(facts_of, settings.MODEL)).window_tokens
     assert 9_000 < window == sum(counts_of(last.usage).values())
