@@ -4,7 +4,7 @@ It is stored with the message as data, and rendered for each request by the exte
 stored as text.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from chat import extensions
@@ -20,13 +20,14 @@ HOOK_TEXT_KEY = "hook_text"
 LOST_KEY = "lost"
 
 
-def add_context(session: ChatSession, message: Message) -> None:
-    """Ask each extension for its items for `message`, and store them, once: also when it is answered again."""
+def add_context(session: ChatSession, message: Message, idle: Collection[str] = ()) -> None:
+    """Ask each extension, except those named in `idle`, for its items for `message`, and store them, once: also when it
+    is answered again."""
     asked = extensions.installed_for(session)
     sources = [(each.name, each.message_context) for each in asked if each.message_context]
     if META_KEY in message.meta or not sources:
         return
-    found = {name: source.items(session, message) for name, source in sources}
+    found = {name: source.items(session, message) for name, source in sources if name not in idle}
     meta = message.meta | {META_KEY: {name: items for name, items in found.items() if items}}
     Message.objects.filter(pk=message.pk).update(meta=meta)
     message.meta = meta

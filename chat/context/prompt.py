@@ -1,7 +1,7 @@
 """The request to the model: the head, then the shown messages as they were sent first."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import transaction
 from django.db.models import Exists, OuterRef
+from django.db.models.functions import JSONObject
 from django.utils import translation
 
 from chat import extensions
@@ -49,6 +50,8 @@ class TurnContext:
     rows: Sequence[ViewRow]
     # The newest answer before whose request the provider has counted.
     counted: Counted | None
+    # The names of the extensions that have no context for its messages.
+    idle: Collection[str]
 
     @property
     def is_first(self) -> bool:
@@ -64,7 +67,7 @@ def just_made(turn: Turn) -> TurnContext | None:
         return None
     session.is_just_made = False
     rows = [ViewRow(*(getattr(turn.prompt, column) for column in COLUMNS))]
-    return TurnContext(session, [session.last_seq], False, NO_ROUNDS, rows, None)
+    return TurnContext(session, [session.last_seq], False, NO_ROUNDS, rows, None, conditions_of_context())
 
 
 def read_context(turn: Turn) -> TurnContext:
@@ -72,7 +75,10 @@ def read_context(turn: Turn) -> TurnContext:
     begun = ArraySubquery(Message.objects.filter(turn=turn.pk).order_by("seq").values("seq"))
     has_rounds = Exists(ContextRound.objects.filter(session=OuterRef("pk")))
     found = ChatSession.objects.select_related("agent", "owner", "head")
-    session = found.annotate(begun=begun, has_rounds=has_rounds, counted=NEWEST_COUNTED).get(pk=turn.session_id)
+    conditions = conditions_of_context()
+    have_items = JSONObject(**conditions)
+    found = found.annotate(begun=begun, has_rounds=has_rounds, counted=NEWEST_COUNTED, have_items=have_items)
+    session = found.get(pk=turn.session_id)
     is_first = len(session.begun) == 1
     if is_first:
         rounds = rounds_for_turn(session, session.begun[0] - 1, has_rounds=session.has_rounds)
@@ -83,7 +89,15 @@ def read_context(turn: Turn) -> TurnContext:
         # What is lost during an answer leaves after it.
         rows = without_lost(session, rows)
     counted = counted_from(session.counted)
-    return TurnContext(session, session.begun, session.has_rounds, rounds, rows, counted)
+    idle = [name for name, has_any in session.have_items.items() if not has_any]
+    return TurnContext(session, session.begun, session.has_rounds, rounds, rows, counted, idle)
+
+
+def conditions_of_context() -> dict[str, Exists]:
+    """Return the conditions on the row of a session without which extensions have no context for its messages, by the
+    names of the extensions."""
+    sources = ((each.name, each.message_context) for each in extensions.installed())
+    return {name: source.may_have for name, source in sources if source and source.may_have is not None}
 
 
 @translation.override("en")
@@ -110,7 +124,7 @@ def _request_from(turn: Turn, known: TurnContext) -> Request:
     if kept and holds_memory(kept) == model_choice.answers_without_memory(session):
         kept = None
     head = kept or head_of(session)
-    per_message.add_context(session, turn.prompt)
+    per_message.add_context(session, turn.prompt, known.idle)
     if known.is_first:
         add_day(turn, session, head, known.rows)
     rows = [with_context(row, turn.prompt) for row in known.rows]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
 
+from django.db.models import Exists
 from django.utils.safestring import SafeString
 
 from chat.extensions.hooks import Hook
@@ -239,6 +240,8 @@ class MessageContext:
     # Returns the items of those of these messages, by their numbers, of which some may not be sent any more, without
     # them. Called at the start of each turn. Sync, may use the ORM.
     without_lost: Callable[[ChatSession, Mapping[int, list[ContextItem]]], dict[int, list[ContextItem]]] | None = None
+    # Whether a session can have any items: a condition on its row, which is read together with it. None: always.
+    may_have: Exists | None = None
 
 
 # How the ids of calls begin that a person's command has made, and no model.

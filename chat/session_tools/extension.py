@@ -1,13 +1,19 @@
 """Define the extension with the tools for other conversations and sub-sessions."""
 
+from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import Extension, MessageContext, Tool
+from chat.models import SubTask
 from chat.session_tools import cards, history, listing, offered, results, send, spawn
 
 SESSION_TOOLS = Extension(
     name="sessions",
-    message_context=MessageContext(results.items_for, results.items_text),
+    message_context=MessageContext(
+        results.items_for,
+        results.items_text,
+        may_have=Exists(SubTask.objects.filter(parent=OuterRef("pk"))),
+    ),
     open_work=results.open_work,
     tools=(
         Tool(

@@ -67,9 +67,6 @@ def of_call(task_id: int) -> ToolResult:
 
 def items_for(session: ChatSession, message: Message) -> list[ContextItem]:
     """Return the results that are sent to the model of `session` with `message`, and record that."""
-    if message.parent_id is None:
-        # It is the first one.
-        return []
     unread = list(session.sub_tasks.unread().select_related("session"))
     SubTask.objects.filter(pk__in=[task.pk for task in unread]).update(brought_with=message)
     return [item_of(task) for task in unread]

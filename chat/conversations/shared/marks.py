@@ -20,7 +20,7 @@ SHARED_THROUGH = Case(When(session__shared_at__isnull=False, then=F("session__sh
 
 
 @dataclass(frozen=True)
-class Marks:
+class SharedMarks:
     """What is shown of one message of several people (see ShownMessage)."""
 
     author: Participant | None = None
@@ -28,14 +28,14 @@ class Marks:
     hides_memory: bool = False
 
 
-def marks_of(messages: Sequence[Message], through: int | None) -> list[Marks]:
+def marks_of(messages: Sequence[Message], through: int | None) -> list[SharedMarks]:
     """Return the marks of messages of one session, which is shared through the number `through` (None: private). No
     query for a session of one person."""
     if through is None and not any(FROM_KEY in message.meta for message in messages):
-        return [Marks()] * len(messages)
+        return [SharedMarks()] * len(messages)
     people = people_of(messages)
     return [
-        Marks(
+        SharedMarks(
             author_of(message, people) if is_by_author(message) else None,
             is_for_several=True,
             hides_memory=through is not None and message.seq <= through,
