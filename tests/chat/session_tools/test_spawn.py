@@ -6,6 +6,8 @@ import threading
 import uuid
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chat.context.prompt import build_request
@@ -25,7 +27,7 @@ from oneclaw.threads import in_database
 from tests import scripted as model
 from tests.conversations import abandon, send, settle
 from tests.spending import paid_for
-from tests.sub_sessions import Brain, calling, finish, is_of_child, spawn, tasks, texts_of, until, written
+from tests.sub_sessions import Brain, calling, finish, is_of_child, spawn, tasks, texts_of, until
 from tests.sub_sessions import results as results_of
 from tests.talk import Talk
 
@@ -425,10 +427,11 @@ def test_a_strangers_stop_is_answered_as_if_there_were_none(ada, stranger, clien
     assert Turn.objects.get(pk=begun.turn.pk).stop_requested
 
 
-def test_a_first_message_asks_nothing_about_sub_sessions(ada, django_assert_num_queries):
-    session = written(ada)
-    with django_assert_num_queries(0):
-        assert results.items_for(session, Message()) == []
+def test_a_conversation_without_sub_sessions_reads_no_results(ada):
+    settle(first := send(ada, "Fish?"))
+    with CaptureQueriesContext(connection) as queries:
+        build_request(send(ada, "And meat?", first.message.session_id).turn)
+    assert not any(query["sql"].startswith('SELECT "chat_subtask"') for query in queries)
     assert is_of_child({"messages": []}) is False
 
 

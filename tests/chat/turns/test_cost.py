@@ -31,8 +31,8 @@ NEW, NEW_WITH_RECALL = (9, 3), (12, 3)
 # The session's lock, and all rows of the turn; session, messages, switches, versions of the curated memory, what was
 # recalled; and the end.
 LATER = (8, 3)
-# Afterwards: the receivers of turn_finished.
-AFTERWARDS = (6, 1)
+# Afterwards: the session, and what the receivers of turn_finished read; the newest answer that was counted among it.
+AFTERWARDS = (7, 1)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
