@@ -5,7 +5,7 @@ import re
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from oneclaw.words import found_in
+from oneclaw.words import QUESTION_MAX_CHARS, found_in
 
 # The length of an excerpt before and after its first match.
 CHARS_BEFORE, CHARS_AFTER = 60, 160
@@ -50,6 +50,18 @@ def excerpt(markdown: str, pieces: list[str], *, is_markdown: bool = True) -> Sa
     parts = marked(" ".join(text[start:end].split()), pieces)
     more = "…" if end < len(text) or begin + len(near) < len(markdown) else ""
     return mark_safe(("…" if begin or start else "") + parts + more)  # noqa: S308 - escaped there
+
+
+def around(text: str, pieces: list[str], chars: int) -> str:
+    """Return `text` from `chars` characters before the first of `pieces` to as many after it; its beginning when none
+    is there. Pure."""
+    for begin in range(0, len(text), READ_CHARS):
+        # With the letter before, and with what may end after it.
+        start = max(0, begin - 1)
+        if first := found_in(text[start : begin + READ_CHARS + QUESTION_MAX_CHARS], pieces)[:1]:
+            at = start + first[0][0]
+            return text[max(0, at - chars) : at + chars]
+    return text[:chars]
 
 
 def plain(markdown: str) -> str:

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 
 from chat import extensions
 from chat.extensions import SearchResult
-from chat.library.excerpts import excerpt, marked
+from chat.library.excerpts import around, excerpt, marked
 from chat.models import ChatSession, Message, MessageFile, MessageQuerySet, MessageWords
 from chat.models.sharing import visibility
 from oneclaw.models import User
@@ -17,6 +17,8 @@ from oneclaw.words import contains, folded, is_one_word, pieces_of
 
 # Limits of the results.
 MAX_MESSAGES, MAX_TITLES, MAX_FILES = 30, 8, 8
+# What is masked of a message around what was found. The longest secret, a private key, has 3,300 characters.
+MASKED_CHARS = 4_000
 # Limit of the results of each extension.
 EXTENSION_MAX_RESULTS = 5
 # How many of the newest messages with the words are read from the index; and how many in a second query, when too few
@@ -77,7 +79,8 @@ def messages(user: User, question: str, most: int = MAX_MESSAGES) -> list[Search
 
 def _excerpt_of(message: Message, pieces: list[str]) -> SafeString:
     """Return a piece of `message`: a person's text as it was written, an answer as Markdown, both without secrets."""
-    return excerpt(extensions.masked(message.text), pieces, is_markdown=message.role == Message.Role.ASSISTANT)
+    near = around(message.text, pieces, MASKED_CHARS)
+    return excerpt(extensions.masked(near), pieces, is_markdown=message.role == Message.Role.ASSISTANT)
 
 
 def without_copies(found: QuerySet[Message], most: int) -> QuerySet[Message]:

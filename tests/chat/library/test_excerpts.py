@@ -2,7 +2,7 @@
 
 import pytest
 
-from chat.library.excerpts import excerpt, plain
+from chat.library.excerpts import around, excerpt, plain
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,16 @@ def test_words_that_only_an_address_has_are_shown_with_it():
 
 def test_what_a_person_wrote_is_shown_as_it_is():
     assert excerpt("**tea** and *milk*", ["tea"], is_markdown=False) == "**<mark>tea</mark>** and *milk*"
+
+
+@pytest.mark.parametrize("at", [0, 30, 1_995, 2_003, 90_000])
+def test_a_long_text_is_read_around_what_was_found(at):
+    text = ("lorem ipsum " * 10_000)[:at] + " the needle is here " + "dolor sit " * 10_000
+    near = around(text, ["needle", "is"], 500)
+    assert "needle is here" in near
+    assert len(near) <= 1_000
+    assert "<mark>needle</mark>" in excerpt(near, ["needle"])
+
+
+def test_a_text_without_the_words_is_read_from_its_beginning():
+    assert around("lorem ipsum " * 1_000, ["needle"], 500) == ("lorem ipsum " * 1_000)[:500]

@@ -4,6 +4,7 @@ import uuid
 
 import pytest
 
+from chat import extensions
 from chat.attachments import store
 from chat.conversations import branches, forking, transcript
 from chat.library import organise, search
@@ -164,3 +165,21 @@ def test_commands_are_on_every_page_of_a_person_and_on_no_other(client, ada, tea
     assert having == addresses
     client.logout()
     assert b'id="palette"' not in client.get("/accounts/login/").content
+
+
+def test_a_search_masks_no_more_of_a_message_than_what_is_near(ada, monkeypatch):
+    read = []
+    key = "-----BEGIN PRIVATE KEY-----\n" + "MIIEvgIBADANBgkq\n" * 190 + "-----END PRIVATE KEY-----"
+    settle(send(ada, "Where is it?"), "lorem ipsum " * 50_000 + f"{key} needle")
+    monkeypatch.setattr(extensions, "masked", lambda text: read.append(len(text)) or text)
+    (found,) = search.messages(ada, "needle")
+    assert "<mark>needle</mark>" in found.snippet
+    assert len(key) < read[0] <= 2 * search.MASKED_CHARS
+
+
+def test_a_whole_key_is_masked_where_its_last_words_are_found(ada):
+    key = "-----BEGIN PRIVATE KEY-----\n" + "MIIEvgIBADANBgkq\n" * 190 + "-----END PRIVATE KEY-----"
+    settle(send(ada, "Where is it?"), "lorem ipsum " * 5_000 + f"{key} needle")
+    (found,) = search.messages(ada, "needle")
+    assert "MIIE" not in found.snippet
+    assert "removed" in found.snippet
