@@ -1,6 +1,7 @@
 """Search in the chat: a person's messages by words, newest first, conversations by title, files by name, and the
 results of extensions."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db.models import BooleanField, ExpressionWrapper, F, Q, QuerySet
@@ -137,10 +138,19 @@ def files(user: User, question: str) -> list[SearchHit]:
     return [SearchHit(each.message, marked(each.name, pieces)) for each in found]
 
 
-def related(user: User, question: str) -> list[SearchResult]:
-    """Return what extensions have of conversations that are about `question`, with or without its words."""
-    found = [each.related(user, question, EXTENSION_MAX_RESULTS) for each in extensions.installed() if each.related]
-    return [result for results in found for result in results] if pieces_of(question) else []
+def related(user: User, question: str, found: Iterable[SearchHit] = ()) -> list[SearchResult]:
+    """Return what extensions have of conversations that are about `question`, with or without its words, without those
+    that were `found` by its words."""
+    if not pieces_of(question):
+        return []
+    shown = {f"/c/{each.message.session_id}" for each in found}
+    asked = [
+        each.related(user, question, len(shown) + EXTENSION_MAX_RESULTS)
+        for each in extensions.installed()
+        if each.related
+    ]
+    others = [each for results in asked for each in results if each.address.partition("#")[0] not in shown]
+    return others[:EXTENSION_MAX_RESULTS]
 
 
 def extension_results(user: User, question: str) -> dict[str, list[SearchResult]]:

@@ -20,7 +20,7 @@ def search(request: SignedInRequest) -> HttpResponse:
             context = found_by(request)
             if not request.htmx:
                 # Too slow for every keystroke.
-                context["related"] = library.related(request.user, context["question"])
+                context["related"] = library.related(request.user, context["question"], context["found"])
     except TooManyRequestsError as refusal:
         response = render(request, template, {"refusal": refusal.sentence}, status=429)
         response["Retry-After"] = str(refusal.retry_after)

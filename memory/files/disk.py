@@ -80,15 +80,19 @@ def encoded(root: Path, path: str, text: str) -> bytes:
     """Return `text` in the encoding of the text that is at `path` now, so that the program that wrote it reads the next
     one as well; in UTF-8 where it has other characters, and without a file."""
     try:
-        return text.encode(_encoding_of(read_bytes(root, path)))
+        encoding = _encoding_of(read_bytes(root, path))
+        data = text.encode(encoding)
+        # Fewer characters may look like another encoding.
+        return data if _encoding_of(data) == encoding else text.encode()
     except (EncodingUnknownError, NoTextError, UnicodeError):
         return text.encode()
 
 
 def read_bytes(root: Path, path: str) -> bytes:
-    """Return the first DOCUMENT_MAX_BYTES of the regular file at `path`; none when there is none."""
+    """Return the first bytes of the regular file at `path`, one more than a document may have; none when there is
+    none."""
     try:
-        return first_bytes(root, path, DOCUMENT_MAX_BYTES)
+        return first_bytes(root, path, DOCUMENT_MAX_BYTES + 1)
     except OSError:
         return b""
 
@@ -96,12 +100,25 @@ def read_bytes(root: Path, path: str) -> bytes:
 def probable_encoding(data: bytes, fallback: str) -> str:
     """Return the most probable encoding of `data`, `fallback` when none is; "" when it is no text."""
     try:
+        if is_damaged_utf_8(data):
+            return "utf-8"
         encoding = _encoding_of(data, certain=False)
         return fallback if encoding in OUTDATED else encoding
     except NoTextError:
         return ""
     except EncodingUnknownError:
         return "" if b"\x00" in data else fallback
+
+
+def is_damaged_utf_8(data: bytes) -> bool:
+    """Return whether `data` is a text in UTF-8 with a few broken bytes: by far more characters of several bytes are
+    whole. No other encoding has many of these by chance."""
+    if b"\x00" in data:
+        return False
+    text = data.decode(errors="replace")
+    broken = text.count("\ufffd") - data.count("\ufffd".encode())
+    whole = sum(not char.isascii() for char in text) - broken
+    return 0 < 4 * broken <= whole
 
 
 def has_other_names(root: Path, path: str) -> bool:
@@ -211,13 +228,13 @@ def has_writer(root: Path, path: str) -> bool | None:
 
 
 def put_aside(root: Path, path: str, document_path: str) -> None:
-    """Rename the file at `path`, if it is a regular file, to a name that no document can have.
+    """Rename the file or link at `path` to a name that no document can have.
 
     The new name begins with that of `document_path`.
     """
     aside = f"{document_path.rpartition('/')[2][:50]}.{time.time_ns()}.refused"
     with contextlib.suppress(FileNotFoundError), folder_of(root, path, make=False) as (folder, name):
-        if stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
 
 
@@ -246,6 +263,15 @@ class FolderEntry:
     def is_hidden(self) -> bool:
         """Return whether the name begins with a dot."""
         return self.path.rpartition("/")[2].startswith(".")
+
+
+def entry_at(root: Path, path: str) -> FolderEntry | None:
+    """Return the entry at `path` below `root`; None when there is none."""
+    try:
+        mode = os.stat(root / path, follow_symlinks=False).st_mode
+    except OSError:
+        return None
+    return FolderEntry(path, stat.S_ISREG(mode), stat.S_ISLNK(mode))
 
 
 def walk(root: Path, below: str = "") -> Iterator[FolderEntry]:

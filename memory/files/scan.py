@@ -45,10 +45,14 @@ def scan_folder(space: Space, since: float = 0, paths: Collection[str] | None = 
     folder = folder_of(space)
     columns = ("path", "pk", "version", "mirrored_version", "content_hash", "deleted_at")
     documents = {path: rest for path, *rest in space.documents.values_list(*columns)}
+    present = {path for path, (*_, deleted_at) in documents.items() if deleted_at is None}
     being_written: set[str] = set()
     changed: dict[int, ChangedFile] = {}
     try:
-        for found in disk.walk(folder):
+        entries = list(disk.walk(folder))
+        # Of what is there, an original that is read for the first time may come after its copy.
+        present |= {found.path for found in entries if may_be_document(found.path)}
+        for found in entries:
             if paths is not None and found.path not in paths:
                 continue
             if is_replaced(found.path):
@@ -57,7 +61,7 @@ def scan_folder(space: Space, since: float = 0, paths: Collection[str] | None = 
                 continue
             if found.is_hidden or not (found.is_link or may_be_document(found.path)):
                 continue
-            if found.path not in documents and copied_path(found.path, documents):
+            if found.path not in documents and copied_path(found.path, present - {found.path}):
                 # Its owner is asked (memory/files/waiting.py).
                 continue
             if since and disk.touched_at(folder, found.path) < since:

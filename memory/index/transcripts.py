@@ -18,6 +18,8 @@ from memory.policy.switches import Switch
 from oneclaw.models import Space, User
 
 TRANSCRIPT_PATH = re.compile(r"/c/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+# The line of a label, as `message_label` writes it.
+LABEL_LINE = re.compile(r"^[^\n]{1,200} \(\d{4}-\d\d-\d\d \d\d:\d\d\):\n", re.MULTILINE)
 AUTHOR_NAMES = {Message.Role.USER.value: "Person", Message.Role.ASSISTANT.value: "Assistant"}
 
 
@@ -101,3 +103,8 @@ def is_kept(session: ChatSession) -> bool:
 def message_label(role: str, at: dt.datetime) -> str:
     """Return the line above a message of this role, or of a person of this name; `at` is in the reader's time zone."""
     return f"{AUTHOR_NAMES.get(role, role)} ({at:%Y-%m-%d %H:%M}):"
+
+
+def without_labels(text: str) -> str:
+    """Return a passage of a transcript without the labels of its messages. Pure."""
+    return LABEL_LINE.sub("", text)

@@ -4,6 +4,7 @@ search of memory, over the same index that the model searches."""
 from chat import extensions
 from chat.extensions import SearchResult
 from chat.library.excerpts import excerpt
+from memory.index.transcripts import without_labels
 from memory.policy import switches
 from memory.policy.access import Sources
 from memory.search.manager import HybridSearchManager
@@ -31,7 +32,7 @@ def related(user: User, question: str, most: int) -> list[SearchResult]:
     return [
         SearchResult(
             passage.origin.title if passage.origin else passage.heading,
-            excerpt(extensions.masked(passage.snippet), pieces),
+            excerpt(extensions.masked(without_labels(passage.snippet)), pieces),
             passage.address,
         )
         for passage in list(best.values())[:most]

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 from chat.rendering.incremental import blocks
 from memory.documents import write
 from memory.files.missing import documents_without_file
-from memory.files.waiting import waiting_files
+from memory.files.waiting import fault_of, waiting_files
 from memory.index.vectors import notice
 from memory.models import MemoryDocument
 from memory.notes import coverage
@@ -74,6 +74,7 @@ def document(request: SignedInRequest, document_id: int) -> HttpResponse:
         "may_write": may_edit(request.user, shown.space, shown.path),
         "may_forget": may_forget(request.user, shown.space),
         "cut": cut_here(shown),
+        "fault": fault_of(shown) if shown.space.is_private else None,
         "skill": skill_address(shown),
     }
     return render(request, "memory/document.html", context)

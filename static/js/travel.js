@@ -16,9 +16,10 @@ async function look() {
     if (isOwn && kept(ASKED)) keep(ASKED, "");
     return;
   }
-  keep(ASKED, here);
   const response = await fetch(`${slot.dataset.url}?here=${encodeURIComponent(here)}`).catch(() => null);
-  if (response?.status !== 200) return;
+  if (!response) return;
+  keep(ASKED, here);
+  if (response.status !== 200) return;
   slot.innerHTML = await response.text();
   alive(slot);
 }

@@ -8,11 +8,13 @@ from memory.documents import write
 from memory.documents.write import Append, Author, Source
 from memory.files.scan import scan_folder
 from memory.files.waiting import Why, waiting_files
+from memory.forgetting import forget
 from memory.models import MemoryChunk, MemoryDocument
 from memory.policy.sync_copies import copied_path
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OLD = (1, 1)
+AUTHOR = Author(Source.PAGE)
 
 
 @pytest.fixture
@@ -95,7 +97,7 @@ def test_what_was_put_aside_is_shown_until_it_is_answered(space, put, answer, fo
 def test_the_name_of_a_mac_is_composed_after_a_yes(space, put, answer, folder):
     put("Ku\u0308che.md", b"- Salt\n")
     (waiting,) = waiting_files(space)
-    assert waiting.why == Why.NAME
+    assert waiting.why == Why.UNICODE_FORM
     answer(waiting.path, "read")
     os.utime(folder / "K\u00fcche.md", OLD)
     scan_folder(space)
@@ -118,7 +120,15 @@ COPIES = [
     "MEMORY.sync-conflict-20261125-101010-ABCDEFG.md",
     "MEMORY (conflicted copy 2026-11-25 101010).md",
     "MEMORY (Ada's conflicted copy 2026-11-25).md",
+    "MEMORY (in Konflikt stehende Kopie von Ada 2026-11-25).md",
+    "MEMORY (copie en conflit de Ada).md",
+    "MEMORY (Copia en conflicto de Ada 2026-11-25).md",
+    "MEMORY（競合コピー）.md",
+    "MEMORY.Conflict.md",
+    "MEMORY-DESKTOP-AB12CD3.md",
     "MEMORY 2.md",
+    "MEMORY (1).md",
+    "MEMORY.sync-conflict-20261125-101010-ABCDEFG 2.md",
     "Memory.md",
 ]
 
@@ -190,3 +200,117 @@ def test_nothing_is_taken_in_that_would_lose_or_reveal_something(space, put, ans
         assert (folder / name).exists()
     assert (folder / "K\u00fcche.md").read_bytes() == b"- Pepper\n"
     assert "secret" not in content(space)
+
+
+def page_of(answer):
+    return answer("nothing", "discard").content.decode()
+
+
+def test_a_decomposed_name_that_is_there_already_is_a_copy(space, put, answer, folder):
+    put("K\u00fcche.md", b"- Salt\n")
+    scan_folder(space)
+    put("Ku\u0308che.md", b"- Salt\n- Pepper\n")
+    (waiting,) = waiting_files(space)
+    assert (waiting.why, waiting.document_path, waiting.added) == (Why.COPY, "K\u00fcche.md", ["- Pepper"])
+    assert not waiting.is_keepable
+    answer(waiting.path, "read")
+    assert content(space, "K\u00fcche.md") == "- Salt\n- Pepper\n"
+    assert waiting_files(space) == []
+
+
+def test_damaged_utf_8_is_read_as_such_and_says_so(space, put, answer, folder):
+    data = "- Müller hat Äpfel, Öl und Grüße\n- 茶はおいしい\n".encode() + b"- broken \xff here\n"
+    put("Broken.md", data)
+    (waiting,) = waiting_files(space)
+    assert (waiting.why, waiting.encoding) == (Why.DAMAGED, "utf-8")
+    assert "Read what can be read" in page_of(answer)
+    answer("Broken.md", "read")
+    os.utime(folder / "Broken.md", OLD)
+    scan_folder(space)
+    assert content(space, "Broken.md") == data.decode(errors="replace")
+
+
+def test_what_is_never_read_has_no_button_for_it(space, put, answer, folder, tmp_path):
+    put("Large.md", b"- x\n" * (1024 * 300))
+    (tmp_path / "outside.md").write_text("- secret\n")
+    (folder / "Hard.md").hardlink_to(tmp_path / "outside.md")
+    put("Zero.md", b"\x00\x01\x02" * 50)
+    assert {each.path: each.why for each in waiting_files(space)} == {
+        "Hard.md": Why.HARD_LINK,
+        "Large.md": Why.TOO_LARGE,
+        "Zero.md": Why.NO_TEXT,
+    }
+    assert 'value="read"' not in page_of(answer)
+
+
+def test_a_copy_without_new_lines_offers_none(space, put, answer):
+    put("MEMORY 2.md", b"- Ada likes tea\n")
+    page = page_of(answer)
+    assert "It has 0 lines that MEMORY.md does not have." in page
+    assert 'value="read"' not in page
+    assert 'value="keep"' in page
+
+
+def test_forgotten_lines_of_a_copy_are_not_offered(space, put):
+    line = "Ada once lived in a small house by the sea"
+    write.apply(space, "MEMORY.md", Append(f"- {line}"), Author(Source.PAGE, space.owner))
+    forget.forget(space, [f"- {line}"], space.owner)
+    put("MEMORY 2.md", f"- {line}\n- Ada has a boat\n".encode())
+    (waiting,) = waiting_files(space)
+    assert waiting.added == ["- Ada has a boat"]
+
+
+def test_the_file_of_a_document_that_is_discarded_is_written_again(space, put, answer, folder):
+    put("MEMORY.md", UNREADABLE)
+    answer("MEMORY.md", "discard")
+    assert (folder / "MEMORY.md").read_text() == content(space)
+    (folder / "MEMORY.md").unlink()
+    (folder / "MEMORY.md").symlink_to(folder / "elsewhere")
+    answer("MEMORY.md", "discard")
+    assert (folder / "MEMORY.md").read_text() == content(space)
+
+
+def test_a_document_says_that_its_file_cannot_be_read(space, put, client, ada):
+    document = MemoryDocument.objects.get(space=space)
+    client.force_login(ada)
+    sentence = "The file of this document cannot be read"
+    assert sentence not in client.get(f"/memory/{document.pk}/").content.decode()
+    put("MEMORY.md", UNREADABLE)
+    assert sentence in client.get(f"/memory/{document.pk}/").content.decode()
+
+
+def test_what_is_written_is_read_again(space, folder, put):
+    put("MEMORY.md", "- Grüße\n".encode("utf-16-le"))
+    scan_folder(space)
+    document = MemoryDocument.objects.get(space=space)
+    for text in ("- 猫\n", "- a\n", "\n", "- é\x81\n", "- ÿþ\n"):
+        write.apply(space, "MEMORY.md", write.Replace(text, MemoryDocument.objects.get(pk=document.pk).version), AUTHOR)
+        os.utime(folder / "MEMORY.md", OLD)
+        scan_folder(space)
+        assert content(space) == text
+        assert waiting_files(space) == []
+
+
+def test_a_name_is_shown_without_hidden_characters(space, put, answer):
+    put("No\u202etes\u0007.md", UNREADABLE)
+    page = page_of(answer)
+    assert "No�tes�.md" in page
+    assert "\u202e" not in page.split("<strong>")[1].split("</strong>")[0]
+
+
+def test_a_copy_that_is_seen_before_its_original_is_no_document(space, put):
+    put("Trip 2.md", b"- Lisbon\n")
+    put("Trip.md", b"- Porto\n")
+    scan_folder(space)
+    assert not MemoryDocument.objects.filter(path="Trip 2.md").exists()
+    assert [each.path for each in waiting_files(space)] == ["Trip 2.md"]
+
+
+def test_a_copy_of_a_deleted_document_is_a_document(space, put, folder):
+    put("Trip.md", b"- Porto\n")
+    scan_folder(space)
+    trip = MemoryDocument.objects.get(path="Trip.md")
+    write.apply(space, "Trip.md", write.Delete(trip.version), AUTHOR)
+    put("Trip 2.md", b"- Lisbon\n")
+    scan_folder(space)
+    assert content(space, "Trip 2.md") == "- Lisbon\n"

@@ -37,15 +37,20 @@ def said(say):
 
 
 def test_what_is_meant_is_found_once_for_each_conversation_and_only_ones_own(shown, said, ada, stranger):
-    rex = said(ada, "Rex", "We have a dog named Rex who eats dry kibble.", "The dog eats kibble twice a day.")
+    rex = said(
+        ada, "Rex", "We have a dog named Rex who eats dry kibble, no wet food.", "The dog eats kibble twice a day."
+    )
     said(ada, "Taxes", "The quarterly return is done.")
     said(stranger, "Another dog", "My dog eats dry kibble, too.")
     ((address, title, snippet),) = shown("pet food")
     assert address.startswith(f"/c/{rex.pk}#message-")
     assert title == "Rex"
     assert "kibble" in snippet
+    assert not re.search(r"\d\d:\d\d", snippet)
     # Its words are marked.
-    assert "<mark>kibble</mark>" in shown("kibble")[0][2]
+    assert "<mark>food</mark>" in shown("eating food")[0][2]
+    # What is found by its words is not shown again.
+    assert shown("kibble") == []
     assert shown("???") == shown("") == []
     # While they type, nothing is asked for a vector.
     assert shown("pet food", **{"HX-Request": "true"}) == []
