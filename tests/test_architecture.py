@@ -115,3 +115,22 @@ def test_no_modules_import_one_another_in_a_circle(app):
 def test_a_module_is_named_after_what_it_does(app):
     named = {module: set(module.split(".")) for module in map(module_of, files(app))}
     assert [module for module, parts in named.items() if parts & NAMES_THAT_SAY_NOTHING] == []
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_no_row_carries_what_no_type_names(app):
+    """What a query loaded besides the columns of a row travels as a value, and nothing reads it by `vars(row)[…]`."""
+    for path in files(app):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, (ast.Subscript, ast.Attribute)):
+                continue
+            call = node.value
+            is_read = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "vars"
+            assert not is_read, f"{path}:{node.lineno}"
+
+
+@pytest.mark.parametrize("pattern", ["templates/**/*.html", "static/css/*.css"])
+def test_a_line_can_be_reviewed(pattern):
+    """Lines have 120 columns, and at most 160 where white space would be seen."""
+    found = {path: len(line) for path in ROOT.glob(pattern) for line in path.read_text().split("\n") if len(line) > 160}
+    assert found == {}

@@ -68,14 +68,16 @@ BOUNDED_CHARS = {
     "memory.text.plans.RECURRING": 4_000,
     "oneclaw.demo.intents.PAST": 10_000,  # Both END_CHARS.
 }
-# Patterns for HTML that the sanitiser or a template has written, or for prompts of the product: what is opened there is
-# closed, so texts that open again and again do not occur. Each is tried with such a whole, many times.
+# Patterns for HTML that the sanitiser or a template has written, or for templates and prompts of the product: what is
+# opened there is closed, so texts that open again and again do not occur. Each is tried with such a whole, many times.
 WELL_FORMED = {
     "chat.rendering.citations.CITE": '<span class="cite" data-cite="m1-1">1</span>',
     "chat.rendering.completed_parts.BEFORE_LIST": "<ul>\n<li>a</li></ul>",
     "chat.rendering.completed_parts.BEFORE_PARTS": "<table><tbody>\n</tbody></table>",
     "chat.rendering.messages.CARD": '<tool-card class="card a" data-tool="t1">a</tool-card>',
     "chat.rendering.messages.CODE": '<pre class="code">a</pre>',
+    "oneclaw.web.compact_templates.IN_TAG": '<a href="{{ a }}">',
+    "oneclaw.web.compact_templates.TOKEN": "<p>{% if a %}{{ b }}{% endif %}</p>",
     "chat.rendering.outgoing_links.LINK": '<a href="https://example.org" rel="a">a</a>',
 }
 # Patterns of many words, whose time is in proportion to the text, and longer: their own seconds a megabyte.

@@ -12,21 +12,20 @@ from dataclasses import dataclass, field, replace
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
 from chat.models import Agent, ChatSession, MemoryChoice, MessageQuerySet
-from memory.models import AgentSpace, LibraryFile, MemoryDocument, SwitchChoice
+from memory.models import AgentSpace, MemoryDocument, SwitchChoice
 from memory.models.documents import MemoryDocumentQuerySet
 from memory.policy import curation, switches
 from memory.policy.addresses import located
+from memory.policy.contents import HAS_FILES, HAS_NOTES, HAS_SKILLS, SpaceContents, contents_of, keep_contents
 from memory.policy.paths import (
     AGENTS,
     CURATED,
     CURATED_ALTERNATIVE,
     RECENT_NAME,
-    SKILLS,
-    WORKSPACE_FILES,
     BadPathError,
     checked_path,
     is_in_skill,
@@ -35,9 +34,6 @@ from memory.policy.reading import keep, once
 from memory.policy.switches import Switch
 from oneclaw.locks import hold
 from oneclaw.models import Space, SpaceMember, User
-
-# Whether the library of a space has files.
-HAS_FILES = Exists(LibraryFile.objects.filter(space=OuterRef("pk")))
 
 
 @dataclass(frozen=True)
@@ -224,7 +220,7 @@ def _spaces_of(session: ChatSession, memory: str) -> list[Space]:
     if session.space_id is not None and memory != MemoryChoice.OWN:
         # Former members may not read the space.
         shared = Space.objects.visible_to(session.owner).filter(pk=session.space_id)
-        spaces += shared.exclude(pk__in=[space.pk for space in spaces]).annotate(has_files=HAS_FILES)
+        spaces += shared.exclude(pk__in=[space.pk for space in spaces])
     return spaces
 
 
@@ -235,11 +231,8 @@ def libraries_of(session: ChatSession) -> list[Space]:
 
 def _libraries_of(session: ChatSession) -> list[Space]:
     found = [space for space in spaces_of(session) if space.kind != Space.Kind.AGENT]
-    known = {space.pk: vars(space).get("has_files") for space in found}
-    if None in known.values():
-        with_files = Space.objects.filter(pk__in=known).filter(HAS_FILES).values_list("pk", flat=True)
-        known = dict.fromkeys(with_files, True)
-    return [space for space in found if known.get(space.pk)]
+    contents = contents_of(found)
+    return [space for space in found if contents[space.pk].has_files]
 
 
 def may_search_libraries(session: ChatSession) -> bool:
@@ -278,18 +271,15 @@ def read_own_spaces(users: Collection[User]) -> None:
 
 
 def _read_own_spaces(users: Collection[User]) -> dict[int, Space]:
-    """Return the own spaces of `users` by person, each with `has_notes` (whether it has documents besides the workspace
-    files and skills), `has_skills` and `has_files` (of its library). What they chose of the switches is read by the
-    same statement."""
+    """Return the own spaces of `users` by person. Their contents, and what these people chose of the switches, are read
+    by the same statement."""
     choices = switches.newest_choices(OuterRef("owner")).values(choice=JSONObject(switch="switch", on="on"))
-    documents = MemoryDocument.objects.present().filter(space=OuterRef("pk"))
-    skills = documents.filter(path__startswith=f"{SKILLS}/")
-    notes = documents.exclude(path__in=WORKSPACE_FILES).exclude(path__startswith=f"{SKILLS}/")
     spaces = Space.objects.filter(owner__in=users, kind=Space.Kind.OWN)
     found: dict[int, Space] = {}
     for space in spaces.annotate(
-        choices=ArraySubquery(choices), has_notes=Exists(notes), has_skills=Exists(skills), has_files=HAS_FILES
+        choices=ArraySubquery(choices), has_notes=HAS_NOTES, has_skills=HAS_SKILLS, has_files=HAS_FILES
     ):
+        keep_contents(space.pk, SpaceContents(space.has_notes, space.has_skills, space.has_files))
         keep(switches.kept_as(space.owner_id), {each["switch"]: each["on"] for each in space.choices})
         found[space.owner_id] = space
     return found

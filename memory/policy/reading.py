@@ -31,6 +31,16 @@ def once(key: Hashable, read: Callable[[], R]) -> R:
     return found
 
 
+def kept(key: Hashable) -> Any:
+    """Return what is kept for `key`; None for nothing, and outside of `reading`."""
+    return (_kept.get() or {}).get(key)
+
+
+def drop(key: Hashable) -> None:
+    """Keep nothing for `key`, which has changed."""
+    (_kept.get() or {}).pop(key, None)
+
+
 def keep(key: Hashable, value: object) -> None:
     """Let `once` return `value` for `key`, which was read together with something else."""
     kept = _kept.get()

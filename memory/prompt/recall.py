@@ -31,7 +31,7 @@ from memory.policy.access import (
     switches_of,
 )
 from memory.policy.addresses import address_in
-from memory.policy.paths import SKILLS, WORKSPACE_FILES
+from memory.policy.contents import contents_of, forget_contents
 from memory.policy.same_words import occurs_in
 from memory.prompt import items
 from memory.prompt.context import by_document, context_items
@@ -40,7 +40,6 @@ from memory.prompt.query import intent_of
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import Passage
 from oneclaw.llm.quoting import quoted
-from oneclaw.models import Space
 
 logger = logging.getLogger(__name__)
 
@@ -55,8 +54,7 @@ def prepare_prompt(session: ChatSession) -> None:
     """Import what a person has just changed in the folders of memory that `session` reads."""
     for space in spaces_of(session):
         if import_recent_changes(space):
-            vars(space).pop("has_notes", None)
-            vars(space).pop("has_skills", None)
+            forget_contents(space)
 
 
 def workspace_items(session: ChatSession) -> list[ContextItem]:
@@ -170,7 +168,8 @@ def find_passages(
     spaces = spaces_of(session)
     # Workspace files are in the prompt: without other documents or messages there is nothing to search for.
     is_preloaded = switches.Switch.PRELOADED in switches_of(session)
-    if is_preloaded and not sources.reads_transcripts and not has_notes(spaces):
+    has_notes = any(each.has_notes for each in contents_of(spaces).values())
+    if is_preloaded and not sources.reads_transcripts and not has_notes:
         return []
     manager = HybridSearchManager(spaces, sources)
     found = manager.search(
@@ -192,16 +191,6 @@ def find_passages(
     while len(recalled_text(recalled)) > RECALLED_MAX_CHARS:
         recalled.pop()
     return recalled
-
-
-def has_notes(spaces: Sequence[Space]) -> bool:
-    """Return whether any of `spaces` has a document besides the workspace files."""
-    # As memory.policy.access.own_space has read.
-    known = [vars(space).get("has_notes") for space in spaces]
-    if None not in known:
-        return any(known)
-    documents = MemoryDocument.objects.present().filter(space__in=spaces).exclude(path__in=WORKSPACE_FILES)
-    return documents.exclude(path__startswith=f"{SKILLS}/").exists()
 
 
 def piece_of(passage: Passage, document: MemoryDocument | None) -> ContextItem:

@@ -13,6 +13,7 @@ from django.db.models.functions import Length
 from chat.models import ChatSession, MemoryChoice
 from memory.models import MemoryDocument, content_hash
 from memory.policy.access import is_shared, may_read, own_space, persons_space, reads_own
+from memory.policy.contents import contents_of
 from memory.policy.paths import SKILL_FILE, SKILLS
 from memory.policy.reading import once
 from memory.skills.limits import SKILL_MAX_BYTES, SKILL_MAX_FILES, SKILLS_MAX_COUNT
@@ -145,8 +146,8 @@ def may_have_skills(session: ChatSession) -> bool:
         return False
     if is_shared(session):
         return session.space_id is not None
-    has_own = getattr(persons_space(session.owner), "has_skills", True)
-    return bool(has_own or session.space_id is not None or settings.SKILLS)
+    space = persons_space(session.owner)
+    return bool(contents_of([space])[space.pk].has_skills or session.space_id is not None or settings.SKILLS)
 
 
 def skills_in(spaces: Sequence[Space]) -> list[Skill]:

@@ -8,7 +8,9 @@ from typing import Any
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils.dateparse import parse_date
+from django.utils.formats import date_format
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
@@ -19,7 +21,8 @@ from memory.library.search import FilePassage, search_files
 from memory.models import MemoryDocument
 from memory.notes.coverage import DAILY_LOG_PATH
 from memory.policy import switches
-from memory.policy.access import HAS_FILES, Sources
+from memory.policy.access import Sources
+from memory.policy.contents import HAS_FILES
 from memory.policy.paths import CURATED
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN, Passage
@@ -80,6 +83,8 @@ class ShownPassage:
     passage: Passage | FilePassage
     kind: str
     html: SafeString
+    # What it is from, and when it was said.
+    about: str
     # The name of the shared space that it is from; "" for the person's own.
     space: str = ""
 
@@ -123,7 +128,7 @@ def search_results(user: User, query: str, filters: Filters) -> list[ShownPassag
     words = pieces_of(query)
     shown = curated_first([each for each in found if filters.includes(each)])[:RESULTS_SHOWN]
     names = shared_names([each for each in shown if isinstance(each, Passage)])
-    return [shown_passage(each, words, names) for each in shown]
+    return [shown_passage(each, words, names, user) for each in shown]
 
 
 def in_memory(user: User, query: str, spaces: list[Space], most: int) -> list[Passage]:
@@ -133,13 +138,29 @@ def in_memory(user: User, query: str, spaces: list[Space], most: int) -> list[Pa
     return HybridSearchManager(spaces, sources).search(query, max_results=most, today=user.day())
 
 
-def shown_passage(passage: Passage | FilePassage, words: list[str], names: dict[Passage, str]) -> ShownPassage:
-    """Return `passage` with `words` marked; `names` are those of the shared spaces of passages of memory."""
+def shown_passage(
+    passage: Passage | FilePassage, words: list[str], names: dict[Passage, str], user: User
+) -> ShownPassage:
+    """Return `passage` as `user` sees it, with `words` marked; `names` are those of the shared spaces of passages of
+    memory."""
+    kind = kind_of(passage)
     if isinstance(passage, Passage):
         html = marked(MARKUP.sub("", passage.snippet), words)
-        return ShownPassage(passage, kind_of(passage), html, names.get(passage, ""))
-    space = passage.file.space
-    return ShownPassage(passage, kind_of(passage), marked(passage.text, words), "" if space.is_private else space.name)
+        return ShownPassage(passage, kind, html, about(passage, kind, user), names.get(passage, ""))
+    name = "" if passage.file.space.is_private else passage.file.space.name
+    return ShownPassage(passage, kind, marked(passage.text, words), passage.source, name)
+
+
+def about(passage: Passage, kind: str, user: User) -> str:
+    """Return what `passage` is from, and when it was said by the clock of `user`."""
+    if kind == "conversations" and passage.origin:
+        when = date_format(user.local(passage.origin.at), "DATE_FORMAT")
+        return gettext("Conversation “%(title)s”, %(when)s") % {"title": passage.origin.title, "when": when}
+    if kind == "saved":
+        return gettext("Saved memory")
+    if kind == "notes" and passage.day:
+        return gettext("Notes of %(when)s") % {"when": date_format(passage.day, "DATE_FORMAT")}
+    return passage.path
 
 
 def shared_names(passages: list[Passage]) -> dict[Passage, str]:
