@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from chat.models import Message
@@ -22,6 +23,7 @@ from memory.text.list_marks import without_list_marks
 from memory.tools.contradictions import SAME, Contradicted
 from oneclaw.models import User
 from oneclaw.reasons import Reason
+from oneclaw.text import StrOrPromise
 
 Choice = Decision.Choice
 CHOICES = {
@@ -36,6 +38,25 @@ REASONS = {
     Choice.MERGE: Reason("change.merged"),
     Choice.AS_SAID: Reason("change.saved_as_said"),
     Choice.REMOVE: Reason("change.line_removed"),
+}
+# The names of the choices, and what is said of one that was taken.
+LABELS = {
+    Choice.BOTH: _("Keep both"),
+    Choice.NEW: _("Keep the new line"),
+    Choice.OLD: _("Keep the old line"),
+    Choice.MERGE: _("Merge"),
+    Choice.MASKED: _("Keep it masked"),
+    Choice.AS_SAID: _("Save it with the secret"),
+    Choice.REMOVE: _("Remove the line"),
+}
+DECIDED = {
+    Choice.BOTH: _("You kept both lines."),
+    Choice.NEW: _("You kept the new line; the old one was removed."),
+    Choice.OLD: _("You kept the old line; the new one was removed."),
+    Choice.MERGE: _("You merged the lines; the new one was kept."),
+    Choice.MASKED: _("You kept it masked."),
+    Choice.AS_SAID: _("You saved it with the secret."),
+    Choice.REMOVE: _("You removed the line."),
 }
 # The error when the person decides once more, and differently.
 ALREADY_DECIDED = {
@@ -65,6 +86,22 @@ class PendingDecision:
     new: str
     choices: Sequence[Choice]
     others: list["PendingDecision"] = field(default_factory=list)
+
+    @property
+    def labelled(self) -> list[tuple[Choice, StrOrPromise]]:
+        """Return the possible choices with their names."""
+        return [(choice, LABELS[choice]) for choice in self.choices]
+
+    @property
+    def sentence(self) -> str:
+        """Return the question."""
+        if self.decision.kind == Decision.Kind.SECRET:
+            return gettext("A secret was removed before saving. Do you want to keep it?")
+        if self.decision.kind == Decision.Kind.SAME:
+            return gettext("These lines say the same. Is one of them enough?")
+        if self.others:
+            return gettext("These lines contradict each other. Which is right?")
+        return gettext("These two lines contradict each other. Which is right?")
 
     @property
     def old_words(self) -> str:
@@ -124,6 +161,19 @@ def questions(decisions: Iterable[Decision]) -> list[PendingDecision]:
             first[of_line] = pending
         asked.append(pending)
     return asked
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What is said of a decision that was taken, and the id of the revision that *Undo* takes back; None: nothing."""
+
+    sentence: StrOrPromise
+    undo_id: int | None
+
+    @classmethod
+    def of(cls, decision: Decision) -> "Decided":
+        merged = decision.choice == Choice.MERGE
+        return cls(DECIDED[Choice(decision.choice)], decision.outcome_id if merged else None)
 
 
 def open_questions(user: User) -> list[PendingDecision]:

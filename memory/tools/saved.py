@@ -81,7 +81,7 @@ def outcomes(revision_ids: Sequence[int], csrf_token: str = "", refusal: str = "
             "document": revision.document,
             "is_present": is_present,
             "questions": decisions.questions(asked[revision.pk]),
-            "decided": decided,
+            "decided": [decisions.Decided.of(decision) for decision in decided],
             "refusal": refusal,
             "csrf_token": csrf_token,
             "space": proposed.get(revision.pk, (None, None))[0],
