@@ -66,7 +66,7 @@ class RoundsInView:
 NO_ROUNDS = RoundsInView()
 
 
-def rounds_for_turn(session: ChatSession, before_seq: int, *, has_rounds: bool) -> RoundsInView:
+def rounds_for_turn(session: ChatSession, before_seq: int, *, has_rounds: bool = True) -> RoundsInView:
     """Return the rounds of a turn that begins now, whose first message follows `before_seq`, and record them. Without
     `has_rounds` none were ever made.
 

@@ -249,10 +249,8 @@ class ChatSession(models.Model):
         return ChatSession.objects.filter(pk=self.pk).last_complete_seqs().get(self.pk, 0)
 
     def summarised_seq(self) -> int:
-        """Return the sequence number of the last message that a summary replaces in what the model was sent last; 0
-        without one."""
-        if not self.used_rounds:
-            return 0
+        """Return the sequence number of the last message that the summary in use replaces for the model; 0 without one.
+        It is read from the rows, because a request in between may have begun to use a summary."""
         newest = self.context_rounds.summaries().in_use().values_list("through__seq", flat=True).last()
         return newest or 0
 

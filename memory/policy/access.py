@@ -101,10 +101,11 @@ def said_while_on(session: ChatSession, messages: MessageQuerySet, switch: Switc
     return switches.said_while_on(own, session.owner, switch)
 
 
-def sources_of(session: ChatSession) -> Sources:
+def sources_of(session: ChatSession, summarised_seq: int | None = None) -> Sources:
     """Return what `session` may search, by its switches; nothing in a session without memory.
 
-    Of its own messages, these are the ones that a summary replaces in what the model is sent.
+    Of its own messages, these are the ones that a summary replaces in what the model is sent: those up to
+    `summarised_seq`, if that is known.
     """
     on = switches_of(session) if may_read(session) else frozenset()
     documents = Switch.SAVED in on, Switch.RECENT in on
@@ -116,16 +117,16 @@ def sources_of(session: ChatSession) -> Sources:
         transcripts_of=session.owner if reads_own(session) else None,
         shared_transcripts=session.space_id is not None and session.memory != MemoryChoice.OWN,
         but_session=session.pk,
-        but_session_after=session.summarised_seq(),
+        but_session_after=session.summarised_seq() if summarised_seq is None else summarised_seq,
         asked_by=asked_by,
         clock_of=session.owner,
     )
 
 
 def recall_sources_of(session: ChatSession) -> Sources:
-    """Return what is recalled for a message of `session` by itself: documents, and its own messages that a summary
-    replaces. Other transcripts are not: their notes say the same in fewer words."""
-    found = sources_of(session)
+    """Return what is recalled for a message of `session`, which was read for it, by itself: documents, and its own
+    messages that a summary replaces. Other transcripts are not: their notes say the same in fewer words."""
+    found = sources_of(session, None if session.used_rounds else 0)
     if found.but_session_after:
         return replace(found, other_transcripts=False)
     return replace(found, transcripts_of=None, shared_transcripts=False, but_session=None)
