@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 from oneclaw.models import Group, Invitation, User
 from oneclaw.people import roles
 from oneclaw.people.requests import SignedInRequest
+from oneclaw.people.sign_in import sign_up
 from oneclaw.people.sign_in.fresh import fresh_sign_in_required
 from oneclaw.spaces import groups
 from oneclaw.spaces.members import MembersError
@@ -23,15 +24,15 @@ PAGE_ROWS = 100
 
 
 class OwnGroupError(groups.GroupError):
-    """Who manages people may not give themselves the spaces of a group."""
+    """A person who manages people has tried to give themselves the spaces of a group."""
 
     wording = _("You cannot add yourself to a group. Ask an owner of OneClaw.")
 
 
 class OwnInvitationError(groups.GroupError):
-    """Who manages people may not give the spaces of a group to an account whose link they have made."""
+    """The person who manages people has made the link of this account, or has let it in."""
 
-    wording = _("You have invited this person yourself. Another administrator has to add them.")
+    wording = _("You have invited or approved this person yourself. Another administrator has to add them.")
 
 
 @require_http_methods(["GET", "POST"])
@@ -81,16 +82,18 @@ def changed(request: SignedInRequest, group: Group) -> HttpResponse:
 def added(actor: User, group: Group, email: str) -> None:
     """Put the person with the address `email` into `group`. Raise GroupError, NoSuchPersonError.
 
-    Who keeps people reads no memory of teams by that: only owners put themselves, or whom they have invited, into any
-    group, also into one without spaces, which may be given one later.
+    An admin of people reads no memory of teams by that, also not with a second account: only owners put themselves, or
+    whom they have invited or approved, into any group, also into one without spaces, which may be given one later.
     """
     person = groups.person_with(email)
     if not actor.has_perm(roles.GRANT_ROLES):
         # Of the row: the database takes addresses for the same that differ in Python.
         if person.pk == actor.pk:
             raise OwnGroupError
-        is_own_invitation = Invitation.objects.filter(accepted_by=person, invited_by=actor).exists()
-        if is_own_invitation and not roles.groups_to_give(actor).filter(pk=group.pk).exists():
+        is_invited = Invitation.objects.filter(accepted_by=person, invited_by=actor).exists()
+        if (is_invited or sign_up.has_approved(actor, person)) and not roles.groups_to_give(actor).filter(
+            pk=group.pk
+        ).exists():
             raise OwnInvitationError
     groups.add(group, person)
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from oneclaw import runtime_settings
 from oneclaw.audit.record import record
-from oneclaw.models import AuditKind, User
+from oneclaw.models import AuditEvent, AuditKind, User
 from oneclaw.people.roles import MANAGE_PEOPLE, LeavingError, MayNotError, is_leaving
 from oneclaw.text import UserFacingError
 
@@ -16,6 +16,10 @@ class NotWaitingError(UserFacingError):
     """The account does not wait for approval; another admin has decided already."""
 
     wording = _("Somebody else has decided already.")
+
+
+# In the event of an approval, which tells it from the end of a suspension.
+APPROVED = {"approved": True}
 
 
 def may_sign_up(email: str) -> bool:
@@ -36,6 +40,12 @@ def waiting() -> QuerySet[User]:
     return User.objects.filter(awaits_approval=True).order_by("date_joined", "pk")
 
 
+def has_approved(actor: User, person: User) -> bool:
+    """Return whether `actor` has let `person` in, who had signed up."""
+    about = {"kind": AuditKind.PERSON_ENABLED, "details__contains": APPROVED}
+    return AuditEvent.objects.filter(actor=actor.pk, person=person.pk, **about).exists()
+
+
 @transaction.atomic
 def decide(actor: User, person_id: int, *, approved: bool) -> User:
     """Let the waiting person in, or delete the account, which has nothing yet. Return the person.
@@ -52,7 +62,7 @@ def decide(actor: User, person_id: int, *, approved: bool) -> User:
     if approved:
         person.is_active, person.awaits_approval = True, False
         person.save(update_fields=["is_active", "awaits_approval"])
-        record(AuditKind.PERSON_ENABLED, actor=actor, person=person)
+        record(AuditKind.PERSON_ENABLED, actor=actor, person=person, **APPROVED)
     else:
         record(AuditKind.PERSON_REMOVED, actor=actor, person=person)
         person.delete()

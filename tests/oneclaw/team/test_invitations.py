@@ -8,8 +8,10 @@ from django.core import mail
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from oneclaw.models import Group, GroupMember, Invitation, SignInAttempt, User, clock
+from oneclaw.audit.record import record
+from oneclaw.models import AuditKind, Group, GroupMember, Invitation, SignInAttempt, User, clock
 from oneclaw.people import roles
+from oneclaw.people.sign_in import sign_up
 
 PASSWORD = "a long and quiet evening"
 NEW = {"name": "Grace", "password1": PASSWORD, "password2": PASSWORD}
@@ -75,9 +77,27 @@ def test_a_people_admin_gives_an_account_whose_link_they_see_no_group_that_they_
     second = User.objects.get(email="b@example.org")
     assert [each.group for each in second.group_memberships.all()] == [own]
     refused = hers.post(f"/groups/{other.pk}", {"do": "add", "email": second.email})
-    assert "You have invited this person yourself." in refused.content.decode()
+    assert "You have invited or approved this person yourself." in refused.content.decode()
     owner.post(f"/groups/{other.pk}", {"do": "add", "email": second.email})
     assert second.group_memberships.filter(group=other).exists()
+
+
+def test_a_people_admin_who_approves_a_second_account_does_not_group_it(owner, ada):
+    group = Group.objects.create(name="Research")
+    roles.set_role(ada, User.Role.PEOPLE)
+    ada.save()
+    second = User.objects.create(email="second@example.org", is_active=False, awaits_approval=True)
+    sign_up.decide(ada, second.pk, approved=True)
+    hers = Client()
+    hers.post("/accounts/login/", {"login": ada.email, "password": "correct horse battery"})
+    refused = hers.post(f"/groups/{group.pk}", {"do": "add", "email": second.email})
+    assert "You have invited or approved this person yourself." in refused.content.decode()
+    assert not second.group_memberships.exists()
+    # The end of a suspension is no approval.
+    third = User.objects.create(email="third@example.org")
+    record(AuditKind.PERSON_ENABLED, actor=ada, person=third)
+    hers.post(f"/groups/{group.pk}", {"do": "add", "email": third.email})
+    assert third.group_memberships.exists()
 
 
 def test_a_link_without_an_address_asks_for_it_and_takes_over_no_account(owner, ada):
