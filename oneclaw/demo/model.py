@@ -164,8 +164,9 @@ def _search(asked: str) -> dict[str, Any]:
 
 
 def _found(result: dict[str, Any], question: str) -> str:
-    """Return a sentence with the line that answers `question` best, and up to MORE_LINES others; curated memory first,
-    because it is authoritative. What an assistant said is left out: it is no memory of the person."""
+    """Return a sentence with the line that answers `question` best, and up to MORE_LINES others with as many of its
+    words; curated memory first, because it is authoritative. What an assistant said is left out: it is no memory of the
+    person."""
     passages = sorted(passages_of(result), key=lambda passage: passage.path != CURATED)
     asked = _content_words(question)
     lines = []
@@ -182,7 +183,7 @@ def _found(result: dict[str, Any], question: str) -> str:
         return "I found nothing about that in your memory. Tell me, and ask me to remember it."
     best, *rest = sorted(lines, key=lambda line: line[:2])
     answer = f"From {_origin(best[3])}: **{best[2].rstrip('.')}**."
-    others = [said for _, _, said, _ in dict.fromkeys(rest) if said != best[2]]
+    others = [said for shared, _, said, _ in rest if said != best[2] and shared == best[0]]
     if others := list(dict.fromkeys(others))[:MORE_LINES]:
         answer += " I also found: " + "; ".join(f"*{each.rstrip('.')}*" for each in others) + "."
     return answer

@@ -307,3 +307,11 @@ async def test_a_question_about_nothing_in_particular_takes_what_is_nearest():
 async def test_it_greets_by_the_name_that_its_prompt_says():
     said, _ = await ask("Hello!", system="You are kind.\n\n- My name is Ada.")
     assert said.startswith("Hello, Ada!")
+
+
+async def test_what_has_fewer_of_the_words_asked_for_is_no_part_of_the_answer():
+    lines = ["- My sister lives in Lisbon", "- My bike is blue", "- Ada lives alone"]
+    found = [{"path": "MEMORY.md", "start_line": 1, "end_line": 3, "snippet": "\n".join(lines)}]
+    question = "Where does my sister live?"
+    said, _ = await ask(question, *called("memory_search", {"query": "sister"}, {"results": found}))
+    assert said == "From what you asked me to remember: **My sister lives in Lisbon**."
