@@ -6,6 +6,7 @@ from django.urls import path
 from chat.views import (
     agents,
     attachments,
+    channels,
     context,
     exports,
     frames,
@@ -16,21 +17,20 @@ from chat.views import (
     pages,
     prompts,
     rounds,
+    schedule_actions,
+    schedule_pages,
     search,
+    share_dialog,
     sharing,
 )
-from chat.views.channels import page as channels
-from chat.views.composer.documents import chosen_documents
-from chat.views.composer.memory import memory_choice
-from chat.views.schedules import actions as schedule_actions
-from chat.views.schedules import pages as schedule_pages
-from chat.views.shared import dialog as share_dialog
+from chat.views import sub_sessions
+from chat.views.chosen_documents import chosen_documents
+from chat.views.memory_choice import memory_choice
 from chat.views.spaces import changes as space_changes
 from chat.views.spaces import handing_over, invitations
 from chat.views.spaces import members as space_members
 from chat.views.spaces import moving as space_moving
 from chat.views.spaces import pages as space_pages
-from chat.views.sub_sessions import stopping
 
 urlpatterns = [
     # Browsers request it even when no page names it.
@@ -106,7 +106,7 @@ urlpatterns = [
     path("c/<uuid:session_id>/space", space_moving.move, name="move_to_space"),
     path("c/<uuid:session_id>/viewers", space_moving.session_viewers, name="session_viewers"),
     path("files/<uuid:attachment_id>/viewers", space_moving.file_viewers, name="file_viewers"),
-    path("sub-sessions/<int:task_id>/stop", stopping.stop, name="stop_sub_session"),
+    path("sub-sessions/<int:task_id>/stop", sub_sessions.stop, name="stop_sub_session"),
     path("messages/<int:message_id>/sources/<str:mark>", messages.source, name="message_source"),
     path("messages/<int:message_id>/leave/<str:to>", leaving.leave, name="leave"),
     path("messages/<int:message_id>/said", messages.said, name="message_said"),

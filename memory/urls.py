@@ -12,18 +12,18 @@ from memory.views import (
     imports,
     inbox,
     lab,
+    library_actions,
+    library_pages,
     past,
     provenance,
     search,
+    space_pages,
 )
-from memory.views.library import actions as library_actions
-from memory.views.library import pages as library_pages
+from memory.views import space_proposals as proposals
 from memory.views.settings import instructions, looks, switches
 from memory.views.skills import changes as skill_changes
 from memory.views.skills import imports as skill_imports
 from memory.views.skills import pages as skill_pages
-from memory.views.spaces import pages as space_pages
-from memory.views.spaces import proposals
 from memory.walk import card
 
 urlpatterns = [

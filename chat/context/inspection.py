@@ -15,9 +15,9 @@ from chat.context.lost import changed_metas, readable_head, readable_rows
 from chat.context.meter import Breakdown, breakdown_of, facts_for, message_parts
 from chat.context.prompt import attachments_of, current_view, request_for, rows_of, without_lost
 from chat.context.rounds import RoundsInView, rounds_in_view, rounds_with
-from chat.context.shared.rows import as_sent
+from chat.context.shared_rows import as_sent
 from chat.context.view import COLUMNS, META_KEY, View, ViewRow, view_of
-from chat.context.without_memory.rows import rounds_without_memory, without_memory
+from chat.context.without_memory import rounds_without_memory, without_memory
 from chat.models import ChatSession, Head, Message
 from oneclaw.llm import Block, Request
 from oneclaw.llm.estimate import text_tokens

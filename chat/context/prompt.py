@@ -23,9 +23,9 @@ from chat.context.files import named_in
 from chat.context.heads import head_of, holds_memory, withhold_thinking
 from chat.context.lost import LOST_KEY, changed_metas, readable_rows
 from chat.context.rounds import NO_ROUNDS, RoundsInView, rounds_for_turn, rounds_in_view, rounds_of_last_request
-from chat.context.shared.rows import as_sent
+from chat.context.shared_rows import as_sent
 from chat.context.view import CACHE_KEY, COLUMNS, META_KEY, View, ViewRow, view_of
-from chat.context.without_memory.rows import rounds_without_memory, without_memory
+from chat.context.without_memory import rounds_without_memory, without_memory
 from chat.conversations import model_choice
 from chat.models import Attachment, ChatSession, ContextRound, Head, Message, Turn
 from oneclaw.llm import ApiMessage, Block, Finished, Request

@@ -30,7 +30,7 @@ class RoundsInView:
     decisions: Mapping[str, str] = field(default_factory=dict)
     # The numbers of all of them, in order.
     numbers: Sequence[int] = ()
-    # Whether a sentence takes the place of the summary, which must not be sent (chat/context/without_memory/rows.py).
+    # Whether a sentence takes the place of the summary, which must not be sent (chat/context/without_memory.py).
     is_withheld: bool = False
 
     @property

@@ -10,11 +10,11 @@ from chat.models.conversations import (
     Message,
     MessageQuerySet,
 )
-from chat.models.derived.words import MessageWords
 from chat.models.heads import Head
 from chat.models.hooks import SwitchedOffHook
 from chat.models.imports import ImportJob
 from chat.models.links import SharedLink, SharedLinkQuerySet
+from chat.models.message_words import MessageWords
 from chat.models.presence import Presence
 from chat.models.prompts import SavedPrompt
 from chat.models.ratings import Rating

@@ -11,7 +11,7 @@ from chat.conversations import lifecycle
 from chat.models import IdentityLink, ResetChoice, SessionRoute
 from chat.routes import identities
 from chat.routes.resets import choice_of
-from chat.views.channels.forms import LinkForm, ResetForm, RouteResetForm
+from chat.views.channel_forms import LinkForm, ResetForm, RouteResetForm
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import UserFacingError
 

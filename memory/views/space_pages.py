@@ -19,7 +19,7 @@ from memory.transfer.archive import zip_space
 from memory.views.changes import form_number
 from memory.views.documents import zip_response
 from memory.views.settings.instructions import edited
-from memory.views.spaces.proposals import forgotten_in
+from memory.views.space_proposals import forgotten_in
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, Space
 from oneclaw.people.requests import SignedInRequest

@@ -12,7 +12,7 @@ from chat.models import Message, Schedule
 from chat.schedules import changes, propose
 from chat.schedules.wording import sentence_of
 from chat.tasks import run_beat
-from chat.views.schedules.pages import own_task, refuse_if_disabled
+from chat.views.schedule_pages import own_task, refuse_if_disabled
 from oneclaw.audit.holds import HeldError
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.tasks import hint

@@ -15,7 +15,7 @@ from chat.attachments.examine import FileRefusedError
 from memory.library import files
 from memory.models import LibraryFile
 from memory.policy.access import may_write
-from memory.views.library.pages import chosen_space
+from memory.views.library_pages import chosen_space
 from oneclaw.audit.holds import HeldError
 from oneclaw.models import Space
 from oneclaw.people.requests import SignedInRequest

@@ -1,1 +1,0 @@
-"""Serve the library: the files of a person or a space."""

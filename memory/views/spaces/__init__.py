@@ -1,1 +1,0 @@
-"""The pages of memory about shared spaces."""
