@@ -43,7 +43,7 @@ async def test_custom_instructions_and_what_is_new(live, ada, scripted, ask):
         await page.goto("/settings/")
         await expect(page.get_by_text(f"OneClaw {release.version()}")).to_be_visible()
         await page.get_by_role("link", name="What is new").click()
-        await expect(page.get_by_role("heading", name="Unreleased")).to_be_visible()
+        await expect(page.get_by_role("heading", name="0.2.0")).to_be_visible()
         assert await fits(page)
         assert await violations_in_both_schemes(page) == ""
     assert (await in_database(MemoryDocument.objects.get, path="USER.md")).content == "Mine.\n"
