@@ -22,8 +22,8 @@ from chat.views import (
     search,
     share_dialog,
     sharing,
+    sub_sessions,
 )
-from chat.views import sub_sessions
 from chat.views.chosen_documents import chosen_documents
 from chat.views.memory_choice import memory_choice
 from chat.views.spaces import changes as space_changes

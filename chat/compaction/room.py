@@ -14,7 +14,7 @@ from chat.compaction.prune import may_prune, prune
 from chat.context import cache_marks
 from chat.context.heads import withhold_thinking
 from chat.context.meter import estimated_meter, meter_after, meter_of
-from chat.context.prompt import TurnContext, build_request, just_made, read_context
+from chat.context.prompt import TurnContext, build_request, first_context, read_context
 from chat.context.rounds import rounds_in_view, rounds_of_last_request
 from chat.context.view import CACHE_KEY, META_KEY
 from chat.extensions.compaction_hooks import after_compaction
@@ -85,10 +85,10 @@ def is_open(round_id: int) -> bool:
     return bool(ContextRound.objects.open().filter(pk=round_id).exists())
 
 
-def begin_request(turn: Turn) -> Request | int:
+def begin_request(turn: Turn, *, is_first: bool = False) -> Request | int:
     """Return the first request of `turn`, which begins to use a ready round if it is time; or the id of the round that
-    must be made first. Sync."""
-    known = just_made(turn) or read_context(turn)
+    must be made first. `is_first`: this process has just stored its conversation, and nothing changed since. Sync."""
+    known = first_context(turn) if is_first else read_context(turn)
     if not has_room(turn, known):
         needed = begin(turn)
         if needed is not None:

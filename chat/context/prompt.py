@@ -59,13 +59,10 @@ class TurnContext:
         return len(self.begun) == 1
 
 
-def just_made(turn: Turn) -> TurnContext | None:
-    """Return what the first request of a conversation is built from that this process has just stored with `turn`; None
-    for another one, and the second time. Without a statement: all of it was written here."""
+def first_context(turn: Turn) -> TurnContext:
+    """Return what the first request of a conversation is built from that this process has just stored with `turn`.
+    Without a statement: all of it was written here."""
     session = turn.session
-    if not session.is_just_made:
-        return None
-    session.is_just_made = False
     rows = [ViewRow(*(getattr(turn.prompt, column) for column in COLUMNS))]
     return TurnContext(session, [session.last_seq], False, NO_ROUNDS, rows, None, conditions_of_context())
 
@@ -133,7 +130,7 @@ def _request_from(turn: Turn, known: TurnContext) -> Request:
     turn.session = session
     request = request_for(session, head, rows, view)
     if wanted := model_choice.wanted_model(session):
-        session.replaced_model = (request.model, model_choice.offered_models().get(wanted, wanted))
+        request = replace(request, instead_of=model_choice.offered_models().get(wanted, wanted))
     return replace(request, max_tokens=larger_limit(turn), thinks=not view.lacks_thinking)
 
 
@@ -318,10 +315,8 @@ def set_answer_meta(answer: Message, request: Request, turn: Turn) -> None:
         answer.meta[PLAIN_KEY] = True
     if not request.holds_memory:
         answer.meta[WITHOUT_MEMORY_KEY] = True
-    model, wanted = turn.session.replaced_model
-    # A hook may have chosen yet another one.
-    if wanted and request.model == model:
-        answer.meta[INSTEAD_OF_KEY] = wanted
+    if request.instead_of:
+        answer.meta[INSTEAD_OF_KEY] = request.instead_of
 
 
 def upstream_meta(answer: Message, finished: Finished) -> dict[str, Any]:

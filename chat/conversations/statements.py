@@ -104,7 +104,6 @@ def begin_turn(
         return False
     prompt.pk, prompt.parent_id, turn.pk, answer.pk, began_at, _ = found
     prompt.created_at = turn.started_at = answer.created_at = began_at
-    session.is_just_made = session._state.adding
     for row in (session, prompt, turn, answer):
         row._state.adding, row._state.db = False, connection.alias
     turn.prompt = answer.parent = prompt

@@ -63,6 +63,8 @@ class AcceptedMessage:
     message: Message
     turn: Turn | None
     answer: Message | None
+    # Whether its conversation was stored with it, just now.
+    is_first: bool = False
 
     @property
     def duplicate(self) -> bool:
@@ -136,6 +138,7 @@ class NewMessage:
 def _begin(session: ChatSession, new: NewMessage) -> AcceptedMessage | None:
     """Store `new` and its turn in `session`, which is locked or not stored; None when statements.begin_turn refuses."""
     before, notifications = (session.title, session.last_seq), [change_hint(session.pk, by_turn=True)]
+    is_first = session._state.adding
     if not session.title:
         title = titles.first_words(extensions.masked(new.text) or ", ".join(file.name for file in new.files))
         session.title = _("Temporary chat") if session.is_temporary else title
@@ -151,7 +154,7 @@ def _begin(session: ChatSession, new: NewMessage) -> AcceptedMessage | None:
     turn.asked_by = new.author if session.is_shared else None
     if statements.begin_turn(session, message, turn, answer, notifications):
         store.mark_sent(new.files, message)
-        return AcceptedMessage(message, turn, answer)
+        return AcceptedMessage(message, turn, answer, is_first)
     session.title, session.last_seq = before
     return None
 

@@ -169,12 +169,8 @@ class ChatSession(models.Model):
     origin = models.CharField(max_length=200, null=True, blank=True)
 
     objects: ClassVar[models.Manager["ChatSession"]] = ChatSessionQuerySet.as_manager()
-    # Whether this process has just stored it with its first message (chat/conversations/statements.py); no column.
-    is_just_made = False
     # The id of the person for whose question it is loaded; None: its owner; no column.
     asked_by_id: int | None = None
-    # The model that answers in place of a chosen one, and the label of that; ("", "") when there is none.
-    replaced_model: tuple[str, str] = ("", "")
 
     class Meta:
         indexes = [

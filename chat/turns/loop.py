@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -55,10 +56,12 @@ def start(
     listen: "ListenerFactory",
     prompt: ShownMessage | None = None,
     version: Version | None = None,
+    *,
+    is_first: bool = False,
 ) -> "RunningTurn":
     """Run `turn` as a task of this process. `listen` makes its listener; `prompt` is its user message if new, and
-    `version` that of its answer, if there are others."""
-    running = RunningTurn(turn, answer, listen, version)
+    `version` that of its answer, if there are others. `is_first`: this process has just stored its conversation."""
+    running = RunningTurn(turn, answer, listen, version, is_first=is_first)
     running.listener.begun(prompt)
     return running
 
@@ -82,9 +85,19 @@ running_turns: set["RunningTurn"] = set()
 class RunningTurn:
     """One turn while this process runs it."""
 
-    def __init__(self, turn: Turn, answer: Message, listen: "ListenerFactory", version: Version | None = None) -> None:
+    def __init__(
+        self,
+        turn: Turn,
+        answer: Message,
+        listen: "ListenerFactory",
+        version: Version | None = None,
+        *,
+        is_first: bool = False,
+    ) -> None:
         self.turn = turn
         self.version = version
+        # Whether the first request is built from what this process has just stored, without reading it.
+        self._is_first = is_first
         self.answer = GrowingAnswer(answer)
         self.spending = Spending(payer_of_answers(turn))
         # "stopped", "interrupted" or "lost" once the end was requested.
@@ -229,7 +242,7 @@ class RunningTurn:
         if has_waited:
             self.listener.waiting(False)
             # A line of it may have been forgotten meanwhile: the first request reads the rows.
-            self.turn.session.is_just_made = False
+            self._is_first = False
 
     def _release_slot(self) -> None:
         """Let another turn ask the model, if this one may."""
@@ -339,14 +352,15 @@ class RunningTurn:
         if called and (reply := await persist(commands.reply_to, self.turn)) is not None:
             return commands.stream_reply(reply)
         if self._model is None and extensions.hooks_at(BeforeAgentStart):
-            self.turn.session.is_just_made = False
+            self._is_first = False
             self._model = await self._while_waiting(in_tool_thread(hooks.before_agent_start, self.turn))
         if self.turn.session.kind == ChatSession.Kind.SUB_SESSION:
             await persist(admission.refuse_if_used_up, self.turn)
         request = await self._request()
         self._has_asked = True
         if self._model:
-            request = replace(request, model=self._model)
+            is_other = self._model != request.model
+            request = replace(request, model=self._model, instead_of="" if is_other else request.instead_of)
         if self._form is not Form.WHOLE:
             request = replace(request, thinks=False, is_plain=self._form is Form.PLAIN)
         request = replace(request, must_answer=self._must_answer)
@@ -361,8 +375,9 @@ class RunningTurn:
             if descriptions.is_awaited():
                 await self._while_waiting(descriptions.first_answer())
                 # As after the wait for a slot.
-                self.turn.session.is_just_made = False
-            begun = await persist(room.begin_request, self.turn)
+                self._is_first = False
+            is_first, self._is_first = self._is_first, False
+            begun = await persist(partial(room.begin_request, self.turn, is_first=is_first))
             if isinstance(begun, int):
                 await self._while_waiting(room.make_room(self.turn, begun, self.listener.making_room))
             self._has_room = True

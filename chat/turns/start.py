@@ -120,7 +120,13 @@ def _run(
     accepted: transcript.AcceptedMessage, listen: ListenerFactory, version: Version | None = None
 ) -> transcript.AcceptedMessage:
     if accepted.turn is not None and accepted.answer is not None:
-        loop.start(accepted.turn, accepted.answer, listen, just_stored(accepted.message, version=version))
+        loop.start(
+            accepted.turn,
+            accepted.answer,
+            listen,
+            just_stored(accepted.message, version=version),
+            is_first=accepted.is_first,
+        )
     return accepted
 
 

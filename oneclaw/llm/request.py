@@ -97,6 +97,8 @@ class Request:
     is_plain: bool = False
     # Identifies the server and the model that are asked, as they are known there; "" before it is known.
     server: str = ""
+    # The label of the model that was chosen, in place of which `model` answers; "" when it is that. Not sent.
+    instead_of: str = ""
 
 
 def parts_of(request: Request, facts: Facts) -> dict[str, Any]:
