@@ -223,9 +223,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         """Handle a hint: a process changed the person's list, or ended the sign-in of this socket."""
         if payload["kind"] == "signed_out":
             if payload["sign_in"] == revocation.fingerprint(self.scope["session"].session_key):
-                self.closing = asyncio.create_task(self.close(NOT_SIGNED_IN_CODE))
+                self.closing = asyncio.create_task(self._close(NOT_SIGNED_IN_CODE))
         elif payload["kind"] == "come_again":
-            self.closing = asyncio.create_task(self.close(RECONNECT_CODE))
+            self.closing = asyncio.create_task(self._close(RECONNECT_CODE))
         elif payload["kind"] == "budget":
             self._send_frame(budget_frame(payload))
         else:
@@ -233,10 +233,15 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         if payload == pubsub.MISSED:
             self.closing = asyncio.create_task(self._close_if_signed_out())
 
+    async def _close(self, code: int | None = None) -> None:
+        """Close the socket, unless it is closed already."""
+        with contextlib.suppress(RuntimeError):
+            await self.close(code)
+
     async def _close_if_signed_out(self) -> None:
         """Close the socket if its sign-in has ended: the hint that says so may be among those that were lost."""
         if not await in_database(revocation.is_valid, self.user, self.scope.get("session")):
-            await self.close(RECONNECT_CODE)
+            await self._close(RECONNECT_CODE)
 
     async def _write(self) -> None:
         """Send the waiting frames. A reader that is too slow is disconnected, and reconnects."""
@@ -251,7 +256,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         if left > 0:
             self.silence = loop.call_later(left, self._check_silence)
         else:
-            self.closing = asyncio.create_task(self.close())
+            self.closing = asyncio.create_task(self._close())
 
 
 def _arrive(user: User) -> None:

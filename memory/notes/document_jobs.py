@@ -12,6 +12,7 @@ from contextlib import suppress
 from django.db import transaction
 
 from chat.models import ChatSession
+from memory.documents.write import StaleVersionError
 from memory.models import DocumentJob
 from memory.notes import last_messages, recent
 from memory.notes.claims import error_text, is_noted
@@ -92,6 +93,10 @@ def run(job_id: int) -> None:
     except BudgetUsedUpError as refusal:
         with suppress(ClaimLostError):
             job.wait(refusal.wait_seconds, error_text(refusal))
+    except StaleVersionError as stale:
+        # Another worker has written the document in the meantime.
+        with suppress(ClaimLostError):
+            job.postpone(error_text(stale))
     except Exception as error:
         logger.warning("Document job %s failed and is tried again.", job_id, exc_info=True)
         with suppress(ClaimLostError):

@@ -181,7 +181,8 @@ def _found(result: dict[str, Any], question: str) -> str:
                 lines.append((-len(asked & _content_words(said)), rank, said, each.path))
     if not lines:
         return "I found nothing about that in your memory. Tell me, and ask me to remember it."
-    best, *rest = sorted(lines, key=lambda line: line[:2])
+    # A line of curated memory with any of the words comes before notes with more of them.
+    best, *rest = sorted(lines, key=lambda line: (line[0] == 0 or line[3] != CURATED, *line[:2]))
     answer = f"From {_origin(best[3])}: **{best[2].rstrip('.')}**."
     others = [said for shared, _, said, _ in rest if said != best[2] and shared == best[0]]
     if others := list(dict.fromkeys(others))[:MORE_LINES]:

@@ -108,7 +108,9 @@ class LifeModel:
             return answer(tool_use("heartbeat_respond", said))
         talk = next((talk for talk in self._talks_in(newest[-1])), None)
         if talk is None:
-            return answer(SEEN)
+            # Such as for what came with a folder.
+            asked = newest[-1].strip()
+            return answer(tool_use("memory_search", {"query": asked})) if asked.endswith("?") else answer(SEEN)
         if talk.saves:
             return answer(SAVING, tool_use("save_memory", {"content": talk.saves}))
         if talk.is_question:
@@ -121,9 +123,10 @@ class LifeModel:
         # What was recalled stands before the words of the person, as in other messages.
         *_, words = ["", *(text for each in said for text in texts_of(each["content"]))]
         talk = next(self._talks_in(words), None)
-        if talk is None or not talk.is_question:
+        question = talk.words if talk and talk.is_question else words if talk is None and words.endswith("?") else ""
+        if not question:
             return DONE
-        asked = words_of(talk.words)
+        asked = words_of(question)
         fits = {
             line.strip(): len(asked & words_of(line))
             for line in lines_found(body["messages"][-1])
@@ -131,7 +134,7 @@ class LifeModel:
             if not any(self._talks_in(line)) and not any(own in line for own in OWN_WORDS)
         }
         best = max(fits.values(), default=0)
-        return f"{RECALLS} {' '.join(line for line, fit in fits.items() if fit == best)}" if best else FOUND_NOTHING
+        return f"{RECALLS} {' '.join(line for line, fit in fits.items() if fit == best)}" if fits else FOUND_NOTHING
 
     def _notes(self, transcript: str) -> str:
         return "\n".join(f"- {talk.note}" for talk in self._talks_in(transcript)) or "NO_REPLY"

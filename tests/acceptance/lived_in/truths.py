@@ -2,6 +2,7 @@
 
 import collections
 import csv
+import html
 import io
 import re
 import urllib.parse
@@ -152,7 +153,7 @@ class Ending:
             for talk in talks:
                 if page.words.count(talk.words) < 1:
                     yield f"{who} does not see “{talk.words}”"
-            if self.model and f"<title>{talks[0].title}" not in page.text:
+            if self.model and f"<title>{talks[0].title}" not in html.unescape(page.text):
                 yield f"{who} sees another title than “{talks[0].title}”: {title_of(page.text)}"
 
     def schedules_were_kept(self) -> Iterator[str]:
@@ -164,7 +165,8 @@ class Ending:
                 told = [page for page in map(person.get, sorted(links)) if title_of(page.text).startswith("Heartbeat")]
                 count = sum(page.text.count('data-role="assistant"') for page in told)
                 moments = self.team.life.moments
-                days = {moment.day for moment in moments if moment.day > act.at.day and moment.time == "09:00"}
+                # It is told at eight, so before any moment of the day.
+                days = {moment.day for moment in moments if moment.day > act.at.day}
                 if count != len(days):
                     yield f"{act.who} was told {count} times on {len(days)} days"
 

@@ -724,3 +724,12 @@ async def test_a_change_while_a_socket_opens_sends_nothing_that_the_page_has(ada
         await asyncio.sleep(0.2)
         assert await client.socket.receive_nothing()
         assert [frame["type"] for frame in client.seen if frame["type"] != "notice"] == ["ready"]
+
+
+async def test_a_socket_that_is_closed_already_is_not_closed_again(monkeypatch):
+    async def close(code=None):
+        raise RuntimeError("Unexpected ASGI message 'websocket.close', after sending 'websocket.close'.")
+
+    consumer = ChatConsumer()
+    monkeypatch.setattr(consumer, "close", close)
+    await consumer._close(4401)

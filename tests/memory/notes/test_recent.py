@@ -250,3 +250,25 @@ def test_the_database_refuses_a_document_job_of_one_person_in_the_space_of_anoth
 
     with pytest.raises(DatabaseError, match="document_job_into_owners_space"):
         cross(Space.objects.own_of(stranger))
+
+
+def test_when_another_worker_has_written_the_document_it_is_done_again_without_a_word(
+    session, say, space, scripted, monkeypatch, caplog
+):
+    scripted.script(answer("- Moved to Bern."), answer(BERN), answer(BERN))
+    say(session, "I move to Bern.")
+    writer, calls = document_jobs.WRITERS[DocumentJob.Kind.RECENT], []
+
+    def stale(*arguments):
+        calls.append(arguments)
+        raise write.StaleVersionError(path=RECENT_NAME, seen=1, version=2)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(writer, "write", stale)
+        do(session)
+    assert len(calls) == 1
+    assert not [record for record in caplog.records if record.exc_info]
+    DocumentJob.objects.update(due_at=timezone.now())
+    for job_id in DocumentJob.objects.due_ids():
+        document_jobs.run(job_id)
+    assert "Moving to Bern" in content(space)
