@@ -4,6 +4,7 @@ A part that is off is neither written, nor read, nor offered as a tool. Switchin
 """
 
 import datetime as dt
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -42,18 +43,13 @@ def server_setting(switch: SwitchChoice.Switch) -> str:
 
 def states(user: User) -> list[SwitchState]:
     """Return every switch of `user`, in the order in which a page shows them."""
-    chosen = once(kept_as(user.pk), lambda: dict(newest_choices(user.pk).values_list("switch", "on")))
-    found = []
-    for switch in Switch:
-        value = server_setting(switch)
-        is_on = value != "disabled" and chosen.get(switch, value == "on")
-        found.append(SwitchState(switch, is_on, value != "disabled"))
-    return found
+    on = on_for(user)
+    return [SwitchState(switch, switch in on, server_setting(switch) != "disabled") for switch in Switch]
 
 
-def newest_choices(user_id: int | OuterRef) -> QuerySet[SwitchChoice]:
-    """Return the newest choice of the person for each switch that they ever chose."""
-    return SwitchChoice.objects.filter(user=user_id).order_by("switch", "-pk").distinct("switch")
+def on_for(user: User) -> frozenset[str]:
+    """Return the switches that are on for `user`."""
+    return on_with(once(kept_as(user.pk), lambda: chosen_by(user)))
 
 
 def kept_as(user_id: int) -> tuple[str, int]:
@@ -61,9 +57,20 @@ def kept_as(user_id: int) -> tuple[str, int]:
     return "switches", user_id
 
 
-def on_for(user: User) -> frozenset[str]:
-    """Return the switches that are on for `user`."""
-    return frozenset(state.switch for state in states(user) if state.is_on)
+def on_with(chosen: Mapping[str, bool]) -> frozenset[str]:
+    """Return the switches that are on for a person who chose `chosen`, {switch: whether it is on}."""
+    values = {switch: server_setting(switch) for switch in Switch}
+    return frozenset(each for each, value in values.items() if value != "disabled" and chosen.get(each, value == "on"))
+
+
+def chosen_by(user: User) -> dict[str, bool]:
+    """Return {switch: whether it is on} of each switch that the person ever chose."""
+    return dict(newest_choices(user.pk).values_list("switch", "on"))
+
+
+def newest_choices(user_id: int | OuterRef) -> QuerySet[SwitchChoice]:
+    """Return the newest choice of the person for each switch that they ever chose."""
+    return SwitchChoice.objects.filter(user=user_id).order_by("switch", "-pk").distinct("switch")
 
 
 def of_spaces() -> frozenset[str]:
