@@ -89,6 +89,9 @@ class MemoryAccess:
     saves_to: Space | None
     # The space whose daily log gets the notes; None: nothing is noted.
     notes_to: Space | None
+    # The space whose members may search its transcript, and whether it is kept for that at all.
+    transcript_space: Space
+    keeps_transcript: bool
     # Whether the asker has a role by which the memory of the shared space may be changed.
     may_change: bool
     # Whether a turn of the asker may read the memory of the conversation now.
@@ -107,6 +110,7 @@ class MemoryAccess:
         reads = _read(session.memory, session, home, second)
         is_closed = is_shared and home.space.archived_at is not None
         may_write = session.mode == ChatSession.Mode.AGENT and Switch.SAVED in on and not is_closed
+        is_talk = session.kind != ChatSession.Kind.BEAT and session.deleted_at is None
         reads_own = not is_shared and home in reads
         has_transcripts = bool(reads) and Switch.TRANSCRIPTS in on and facts.agents is None
         return cls(
@@ -119,7 +123,10 @@ class MemoryAccess:
             reads_shared_transcripts=has_transcripts and space in reads,
             skills=tuple(facts.own if known is facts.agents and facts.own else known for known in reads),
             saves_to=home.space if may_write and session.memory != MemoryChoice.NONE else None,
-            notes_to=home.space if may_write and session.kind != ChatSession.Kind.BEAT else None,
+            notes_to=home.space if may_write and is_talk else None,
+            # An agent with a memory of its own has the transcripts of its person; others do not read them.
+            transcript_space=facts.own.space if facts.own else home.space,
+            keeps_transcript=session.mode == ChatSession.Mode.AGENT and is_talk and facts.agents is None,
             may_change=facts.role in SpaceMember.WRITERS and not is_closed,
             may_ask=bool(facts.role) or not is_shared,
         )
@@ -149,6 +156,11 @@ class MemoryAccess:
     def second(self) -> KnownSpace | None:
         """Return the shared space that a private conversation reads besides its own memory, or in place of it."""
         return next((known for known in self.reads if known != self.home), None)
+
+    @property
+    def after_seq(self) -> int:
+        """Return the number of the last message from before it was shared, which is its owner's alone; 0: none."""
+        return self.session.shared_seq if self.is_of_space else 0
 
     @property
     def spaces(self) -> list[Space]:

@@ -10,12 +10,15 @@ from django.db.models.functions import JSONObject
 from chat.answering import asker_id
 from chat.models import ChatSession
 from memory.access.decided import AccessFacts, KnownSpace, MemoryAccess
-from memory.models import MemoryDocument
+from memory.access.reading import once
+from memory.access.rights import agent_space
+from memory.models import LibraryFile, MemoryDocument
 from memory.policy import switches
-from memory.policy.access import HAS_FILES, agent_space
 from memory.policy.paths import SKILLS, WORKSPACE_FILES
-from memory.policy.reading import once
 from oneclaw.models import Space, SpaceRole, User
+
+# Whether the library of a space has files.
+HAS_FILES = Exists(LibraryFile.objects.filter(space=OuterRef("pk")))
 
 
 def access_of(session: ChatSession, asker: User | None = None) -> MemoryAccess:

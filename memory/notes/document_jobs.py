@@ -12,10 +12,11 @@ from contextlib import suppress
 from django.db import transaction
 
 from chat.models import ChatSession
+from memory.access.load import access_of, accesses_of
+from memory.access.locked import lock_session, lock_sessions
 from memory.models import DocumentJob
 from memory.notes import last_messages, recent
 from memory.notes.claims import error_text, is_noted
-from memory.policy.access import lock_session, lock_sessions, own_space
 from oneclaw.jobs import ClaimLostError
 from oneclaw.llm import BudgetUsedUpError
 
@@ -36,8 +37,8 @@ def request(session: ChatSession, kind: DocumentJob.Kind, through_seq: int) -> D
 def request_all(through_seqs: Mapping[uuid.UUID, int], kind: DocumentJob.Kind) -> list[DocumentJob]:
     """Return the open jobs of this kind of the sessions in `through_seqs`, each extended to the messages up to its
     number there. Idempotent."""
-    locked = lock_sessions(session_id for session_id, through in through_seqs.items() if through)
-    kept = [session for session in locked if WRITERS[kind].is_wanted(session)]
+    locked = accesses_of(lock_sessions(session_id for session_id, through in through_seqs.items() if through))
+    kept = {pk: access for pk, access in locked.items() if WRITERS[kind].is_wanted(access)}
     jobs: dict[uuid.UUID, DocumentJob] = {
         job.session_id: job for job in DocumentJob.objects.open().filter(session__in=kept, kind=kind)
     }
@@ -46,14 +47,14 @@ def request_all(through_seqs: Mapping[uuid.UUID, int], kind: DocumentJob.Kind) -
         job.save(update_fields=["through_seq"])
     made = [
         DocumentJob(
-            owner=session.owner,
-            session=session,
-            space=own_space(session),
+            owner=access.session.owner,
+            session=access.session,
+            space=access.home.space,
             kind=kind,
-            through_seq=through_seqs[session.pk],
+            through_seq=through_seqs[pk],
         )
-        for session in kept
-        if session.pk not in jobs
+        for pk, access in kept.items()
+        if pk not in jobs
     ]
     return [*jobs.values(), *DocumentJob.objects.bulk_create(made)]
 
@@ -135,4 +136,4 @@ def finish(job: DocumentJob) -> None:
 def _wanted_session(job: DocumentJob) -> ChatSession | None:
     """Return the job's session under its row lock; None when the document is not to be written."""
     session = lock_session(job.session_id)
-    return session if session and WRITERS[DocumentJob.Kind(job.kind)].is_wanted(session) else None
+    return session if session and WRITERS[DocumentJob.Kind(job.kind)].is_wanted(access_of(session)) else None

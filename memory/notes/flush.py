@@ -18,6 +18,8 @@ from django.db.models.functions import Coalesce
 from django.utils import dateformat, translation
 
 from chat.models import ChatSession
+from memory.access.load import access_of, accesses_of
+from memory.access.locked import lock_sessions
 from memory.documents import write
 from memory.documents.write import Append, Author, Separator, Source
 from memory.models import DocumentJob, Flush, MemoryDocument, MemoryRevision, content_hash
@@ -28,7 +30,6 @@ from memory.notes.claims import (
     MovedError,
     claim_flush,
     error_text,
-    is_noted,
     lock_claim,
     postpone,
     refuse_moved,
@@ -37,7 +38,6 @@ from memory.notes.own_words import PartedNotes, parted
 from memory.notes.payers import payer_of_notes
 from memory.notes.summary import extract, summarise
 from memory.policy import switches, tombstones
-from memory.policy.access import is_shared, lock_sessions, own_space
 from memory.policy.imported import IMPORTED, title_for_memory
 from memory.policy.same_words import without_lines_of
 from memory.policy.secrets import masked
@@ -68,15 +68,16 @@ def request(session: ChatSession, reason: str) -> Flush | None:
 @transaction.atomic
 def request_all(sessions: Sequence[ChatSession], reason: str) -> dict[uuid.UUID, Flush]:
     """Return the queued flushes of the unflushed messages of `sessions`, by session. Idempotent."""
-    kept = [session for session in lock_sessions(session.pk for session in sessions) if is_noted(session)]
+    locked = accesses_of(lock_sessions(session.pk for session in sessions))
+    kept = {pk: access for pk, access in locked.items() if access.notes_to}
     found: dict[uuid.UUID, Flush] = {
         queued.session_id: queued for queued in Flush.objects.queued().filter(session__in=kept)
     }
-    rest = [session for session in kept if session.pk not in found]
+    rest = [access.session for pk, access in kept.items() if pk not in found]
     covered = Flush.objects.filter(session__in=rest, through_seq__isnull=False).values_list("session")
     requested = dict(covered.annotate(through=Max("through_seq")))
     made = [
-        Flush(owner=session.owner, session=session, space=own_space(session), reason=reason)
+        Flush(owner=session.owner, session=session, space=kept[session.pk].notes_to, reason=reason)
         for session in rest
         if session.last_seq > requested.get(session.pk, session.copied_seq)
     ]
@@ -95,7 +96,7 @@ def run(flush_id: int) -> int | None:
     try:
         with claim.flush.heartbeats():
             notes, failure = _notes(claim)
-            sent = sent_until(claim.session, claim.through_seq, claim.after_seq)
+            sent = sent_until(claim.access, claim.through_seq, claim.after_seq)
             # An extract has only words that were typed.
             parts = parted(notes, sent) if failure is None else PartedNotes(notes)
         finish(claim, parts.own, failure, parts.waiting, is_foreign=bool(sent.foreign))
@@ -164,7 +165,7 @@ def cover_imported(session: ChatSession, after_seq: int) -> None:
     Flush.objects.create(
         owner=session.owner,
         session=session,
-        space=own_space(session),
+        space=access_of(session).home.space,
         after_seq=after_seq,
         through_seq=session.last_seq,
         day=session.owner.day(),
@@ -211,7 +212,7 @@ def _written(claim: Claim) -> tuple[str, str | None]:
         return extract(said), flush.error
     try:
         payer = payer_of_notes(flush, Spend.Purpose.NOTES)
-        return summarise(said, claim.day, payer, of_team=is_shared(claim.session)), None
+        return summarise(said, claim.day, payer, of_team=claim.access.is_of_space), None
     except ModelRequestError as failure:
         if flush.attempts < MODEL_MAX_ATTEMPTS or isinstance(failure, BudgetUsedUpError):
             raise
@@ -230,7 +231,7 @@ def _append(claim: Claim, notes: str, *, is_foreign: bool) -> MemoryRevision:
     author = Author(
         Source.FLUSH,
         # What several people said has no one author.
-        None if is_shared(claim.session) else claim.session.owner,
+        claim.access.person,
         message_id=last.pk,
         reason=Reason("change.notes", {"title": title}),
         operation_key=f"flush:{claim.session.pk}:{claim.after_seq}",

@@ -15,7 +15,6 @@ from django.db import models
 from django.db.models import OuterRef, Q, QuerySet
 
 from memory.models import SwitchChoice
-from memory.policy.reading import once
 from oneclaw.models import User
 
 Switch = SwitchChoice.Switch
@@ -49,12 +48,7 @@ def states(user: User) -> list[SwitchState]:
 
 def on_for(user: User) -> frozenset[str]:
     """Return the switches that are on for `user`."""
-    return on_with(once(kept_as(user.pk), lambda: chosen_by(user)))
-
-
-def kept_as(user_id: int) -> tuple[str, int]:
-    """Return the key under which `once` keeps {switch: whether it is on} of the person's choices."""
-    return "switches", user_id
+    return on_with(chosen_by(user))
 
 
 def on_with(chosen: Mapping[str, bool]) -> frozenset[str]:

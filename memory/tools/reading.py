@@ -13,9 +13,12 @@ from chat.context.results import READ_MAX_CHARS, WHOLE_MAX_CHARS
 from chat.extensions import Tool, ToolCall, ToolError, ToolResult
 from chat.models import ChatSession
 from chat.turns.tools import parameter_missing
+from memory.access.decided import MemoryAccess
+from memory.access.load import access_of
+from memory.access.sources import sources_of
+from memory.access.transcripts import shared_conversations
 from memory.models import MemoryDocument, TranscriptChunk
 from memory.notes.coverage import DAILY_LOG_PATH
-from memory.policy.access import is_shared, may_ask, may_search, sources_of, spaces_of
 from memory.policy.addresses import address_in
 from memory.policy.paths import CURATED
 from memory.prompt.items import name_in_prompt
@@ -25,7 +28,6 @@ from memory.text.terms import terms_of
 from memory.tools import citing
 from memory.tools.citing import with_marks_explained
 from memory.tools.saved import first_line
-from oneclaw.models import Space
 from oneclaw.reasons import Reason
 
 # A line that is longer is cut.
@@ -40,15 +42,14 @@ def memory_search(call: ToolCall) -> ToolResult:
     query = call.input["query"]
     if not query.strip():
         raise parameter_missing("query")
-    require_member(call)
-    spaces = spaces_of(call.session)
-    passages = HybridSearchManager(spaces, sources_of(call.session)).search(
+    access = readable_by(call)
+    passages = HybridSearchManager(access.spaces, sources_of(access)).search(
         query,
         max_results=call.input.get("max_results", settings.SEARCH_RESULTS),
         min_score=call.input.get("min_score"),
         today=call.user.day(),
     )
-    by_passage = in_shared_spaces(passages, spaces, is_alone=is_shared(call.session))
+    by_passage = in_shared_spaces(passages, access)
     found = [
         call.with_mark("m", number, result_of(passage, by_passage.get(passage)))
         for number, passage in enumerate(passages, 1)
@@ -71,18 +72,15 @@ class SharedSource:
     memory: str
 
 
-def in_shared_spaces(
-    passages: Sequence[Passage], spaces: Sequence[Space], *, is_alone: bool = False
-) -> dict[Passage, SharedSource]:
-    """Return where those of `passages` are that are of a shared one of `spaces`; `is_alone`: no conversation that reads
-    it can read another memory."""
-    shared = {space.pk: space for space in spaces if not space.is_private}
+def in_shared_spaces(passages: Sequence[Passage], access: MemoryAccess) -> dict[Passage, SharedSource]:
+    """Return where those of `passages` are that are of a shared space that the conversation reads."""
+    shared = {space.pk: space for space in access.spaces if not space.is_private}
     if not shared:
         return {}
     documents = MemoryDocument.objects.filter(pk__in=[each.document_id for each in passages if each.document_id])
     by_document = dict(documents.values_list("pk", "space"))
-    said = ChatSession.objects.filter(space__in=shared, shared_at__isnull=False)
-    by_path = {f"/c/{pk}": space for pk, space in said.filter(pk__in=sessions_of(passages)).values_list("pk", "space")}
+    said = shared_conversations(sessions_of(passages))
+    by_path = {f"/c/{pk}": space.pk for pk, space in said.items()}
     found = {}
     for each in passages:
         space = shared.get(
@@ -90,7 +88,7 @@ def in_shared_spaces(
         )
         if space is not None:
             # In a shared conversation there is no other memory to tell it from.
-            path = address_in(space, each.path) if each.document_id and not is_alone else each.path
+            path = address_in(space, each.path) if each.document_id and access.person else each.path
             found[each] = SharedSource(path, name_in_prompt(space.name))
     return found
 
@@ -100,11 +98,19 @@ def sessions_of(passages: Sequence[Passage]) -> list[str]:
     return [each.conversation.removeprefix("/c/") for each in passages if each.document_id is None]
 
 
-def require_member(call: ToolCall) -> None:
-    """Raise ToolError when the person whose turn it is may not read the memory of a shared conversation any more."""
-    if not may_ask(call.user, call.session):
+def readable_by(call: ToolCall) -> MemoryAccess:
+    """Return what the person whose turn it is may read. Raise ToolError when that is nothing of the memory of a shared
+    conversation any more."""
+    access = access_of(call.session, call.user)
+    if not access.may_ask:
         message = "The person is not a member of this space any more, so its memory cannot be read."
         raise ToolError("not_a_member", message, Reason("memory.not_a_member"))
+    return access
+
+
+def may_search(session: ChatSession) -> bool:
+    """Return whether there may be anything to search in `session`."""
+    return access_of(session).may_search
 
 
 def result_of(passage: Passage, shared: SharedSource | None) -> dict[str, Any]:

@@ -13,13 +13,13 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
 from chat.library.excerpts import marked
-from chat.models import ChatSession
+from memory.access.load import HAS_FILES
+from memory.access.sources import sources_of_person
+from memory.access.transcripts import shared_conversations
 from memory.index.vectors import notice
 from memory.library.search import FilePassage, search_files
 from memory.models import MemoryDocument
 from memory.notes.coverage import DAILY_LOG_PATH
-from memory.policy import switches
-from memory.policy.access import HAS_FILES, Sources
 from memory.policy.paths import CURATED
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN, Passage
@@ -128,9 +128,7 @@ def search_results(user: User, query: str, filters: Filters) -> list[ShownPassag
 
 def in_memory(user: User, query: str, spaces: list[Space], most: int) -> list[Passage]:
     """Return what the memory of `spaces` has for `query`, with conversations if `user` has not turned that off."""
-    said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
-    sources = Sources(transcripts_of=said_by, shared_transcripts=said_by is not None, asked_by=user)
-    return HybridSearchManager(spaces, sources).search(query, max_results=most, today=user.day())
+    return HybridSearchManager(spaces, sources_of_person(user)).search(query, max_results=most, today=user.day())
 
 
 def shown_passage(passage: Passage | FilePassage, words: list[str], names: dict[Passage, str]) -> ShownPassage:
@@ -148,8 +146,7 @@ def shared_names(passages: list[Passage]) -> dict[Passage, str]:
     documents = MemoryDocument.objects.filter(pk__in=ids).exclude(space__kind__in=Space.PRIVATE)
     names = dict(documents.values_list("pk", "space__name"))
     said = [each.conversation.removeprefix("/c/") for each in passages if each.document_id is None]
-    shared = ChatSession.objects.filter(pk__in=said, shared_at__isnull=False) if said else ChatSession.objects.none()
-    spaces = {f"/c/{pk}": name for pk, name in shared.values_list("pk", "space__name")}
+    spaces = {f"/c/{pk}": space.name for pk, space in shared_conversations(said).items()}
     found = {
         each: names.get(each.document_id) if each.document_id else spaces.get(each.conversation) for each in passages
     }

@@ -16,13 +16,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chat.models import ChatSession
 from memory import tasks
+from memory.access.rights import spaces_to_forget_in
+from memory.access.sources import Sources
 from memory.forgetting import forget as forgetting
 from memory.forgetting import plan as forget_plans
 from memory.lab import golden
 from memory.notes import coverage, flush
 from memory.notes import status as backlog
 from memory.policy import curation, switches
-from memory.policy.access import Sources, spaces_to_forget_in
 from memory.search.manager import PASSAGE_SLACK_POINTS, HybridSearchManager
 from memory.search.passage import Passage
 from memory.skills import importing

@@ -5,8 +5,8 @@ from django.utils import timezone
 
 from chat.models import Agent, ChatSession
 from memory.access.load import access_of, accesses_of
+from memory.access.rights import agent_space
 from memory.models import SwitchChoice
-from memory.policy.access import agent_space
 from oneclaw.models import Space, SpaceMember, User
 
 
