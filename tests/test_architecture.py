@@ -1,6 +1,7 @@
 """The shape of the code: no import circles, names that say something."""
 
 import ast
+import re
 from collections.abc import Container, Iterator
 from functools import cache
 from pathlib import Path
@@ -115,3 +116,20 @@ def test_no_modules_import_one_another_in_a_circle(app):
 def test_a_module_is_named_after_what_it_does(app):
     named = {module: set(module.split(".")) for module in map(module_of, files(app))}
     assert [module for module, parts in named.items() if parts & NAMES_THAT_SAY_NOTHING] == []
+
+
+# Conversations in SQL, by the columns themselves.
+IN_SQL = {"memory/search/statements.py", "memory/index/conversations.py"}
+
+
+def test_only_the_access_of_memory_asks_whether_a_conversation_is_shared():
+    asking = {
+        path.relative_to(ROOT).as_posix()
+        for path in files("memory")
+        if path.parent.name != "access" and re.search("is_shared|shared_at", path.read_text())
+    }
+    assert asking == IN_SQL
+
+
+def test_no_row_of_memory_carries_what_its_class_does_not_say():
+    assert [path for path in files("memory") if re.search(r"\bvars\(", path.read_text())] == []

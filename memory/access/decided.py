@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from chat.models import ChatSession, MemoryChoice
 from memory.models import SwitchChoice
-from memory.policy.paths import RECENT_NAME, SUB_SESSION_FILES
+from memory.policy.paths import SUB_SESSION_FILES
 from oneclaw.models import Space, SpaceMember, User
 
 Switch = SwitchChoice.Switch
@@ -65,8 +65,9 @@ class MemoryAccess:
 
     `own` is the owner's own space, `agent` the space of what the agent remembers of the owner, `space` the shared space
     that the conversation is in. A switch that is off removes its column: `saved` the saves and the notes, `transcripts`
-    the transcripts. Of what is noted, messages that were said without memory are left out. In a shared conversation, a
-    person who has no role in the space any more is sent nothing of it (`may_ask`), and a reader saves nothing.
+    the transcripts. Messages that were said without memory are left out of what is noted, so those of a peer always
+    are. In a shared conversation, a person who has no role in the space any more is sent nothing of it (`may_ask`), and
+    a reader saves nothing (`may_change`).
 
     A model server that may be sent no memory has no row: chat asks memory for nothing then. A program that is no
     conversation searches by memory/access/sources.py, and writes by the role of its person (memory/access/rights.py).
@@ -79,7 +80,7 @@ class MemoryAccess:
     # The spaces whose documents are read, the one that is written first.
     reads: tuple[KnownSpace, ...]
     # What would be read by another memory choice: an answer from before the choice can still be opened.
-    could_read: tuple[KnownSpace, ...]
+    could_read: tuple[Space, ...]
     # Of whom transcripts are read: of the owner, and of the members of the space who shared theirs with it.
     reads_own_transcripts: bool
     reads_shared_transcripts: bool
@@ -118,7 +119,7 @@ class MemoryAccess:
             on,
             home,
             reads,
-            could_read=_read(MemoryChoice.ALL, session, home, second),
+            could_read=tuple(known.space for known in _read(MemoryChoice.ALL, session, home, second)),
             reads_own_transcripts=has_transcripts and reads_own,
             reads_shared_transcripts=has_transcripts and space in reads,
             skills=tuple(facts.own if known is facts.agents and facts.own else known for known in reads),
@@ -197,10 +198,6 @@ class MemoryAccess:
     def reads_conversations(self) -> bool:
         """Return whether the model may read other conversations of the owner."""
         return not self.is_of_space and self.reads_home and Switch.TRANSCRIPTS in self.on
-
-    def may_read_path(self, path: str) -> bool:
-        """Return whether the switches let the document at `path` be read."""
-        return (Switch.RECENT if path == RECENT_NAME else Switch.SAVED) in self.on
 
 
 def _read(memory: str, session: ChatSession, home: KnownSpace, second: KnownSpace | None) -> tuple[KnownSpace, ...]:

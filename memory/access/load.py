@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
 from chat.answering import asker_id
@@ -37,6 +37,22 @@ def accesses_of(sessions: Sequence[ChatSession], asker: User | None = None) -> d
     return {session.pk: MemoryAccess.of(loaded.facts(session, asker)) for session in sessions} if loaded else {}
 
 
+def locked_accesses(session_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, MemoryAccess]:
+    """Lock the rows of these sessions and return their accesses, without those that are deleted, that are of a
+    scheduled turn, or whose mode does not write memory.
+
+    Must be called in a transaction. All callers lock in the same order, so that none waits for another in a circle.
+    """
+    kept = talks().filter(pk__in=list(session_ids)).select_related("owner", "agent", "space").order_by("pk")
+    return accesses_of(list(kept.select_for_update(of=("self",), no_key=True)))
+
+
+def talks() -> QuerySet[ChatSession]:
+    """Return the conversations of which anything may be kept in memory: not the deleted ones and scheduled turns."""
+    kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None)
+    return kept.exclude(kind=ChatSession.Kind.BEAT)
+
+
 def _decisive(session: ChatSession, asker: User | None) -> int:
     """Return the id of the person whose role counts in `session`: in a private one, it is always its owner."""
     if session.shared_at is None:
@@ -51,16 +67,15 @@ class _Loaded:
     def __init__(self, sessions: Sequence[ChatSession], people: Iterable[int]):
         in_spaces = {session.space_id for session in sessions if session.space_id is not None}
         private = [session for session in sessions if session.shared_at is None]
-        wanted = Q(pk__in=in_spaces) | Q(owner__in={session.owner_id for session in private}, kind=Space.Kind.OWN)
-        for session in (session for session in private if session.agent.own_memory):
-            wanted |= Q(of_agent__agent=session.agent_id, of_agent__owner=session.owner_id)
+        kinds = Space.PRIVATE if any(session.agent.own_memory for session in private) else [Space.Kind.OWN]
+        wanted = Q(pk__in=in_spaces) | Q(owner__in={session.owner_id for session in private}, kind__in=kinds)
         choices = switches.newest_choices(OuterRef("owner")).values(choice=JSONObject(switch="switch", on="on"))
         roles = SpaceRole.objects.filter(space=OuterRef("pk"), user__in=people if in_spaces else ())
         documents = MemoryDocument.objects.present().filter(space=OuterRef("pk"))
         skills = documents.filter(path__startswith=f"{SKILLS}/")
         notes = documents.exclude(path__in=WORKSPACE_FILES).exclude(path__startswith=f"{SKILLS}/")
         self.spaces: dict[int, KnownSpace] = {}
-        self.own: dict[int, tuple[KnownSpace, dict[str, bool]]] = {}
+        self.own: dict[int, tuple[KnownSpace, frozenset[str]]] = {}
         self.agents: dict[tuple[int, int], KnownSpace] = {}
         self.roles: dict[tuple[int, int], str] = {}
         for space in Space.objects.filter(wanted).annotate(
@@ -75,7 +90,8 @@ class _Loaded:
             self.spaces[space.pk] = known
             self.roles |= {(space.pk, each["user"]): each["role"] for each in space.of_people or ()}
             if space.kind == Space.Kind.OWN:
-                self.own[space.owner_id] = known, {each["switch"]: each["on"] for each in space.choices}
+                chosen = {each["switch"]: each["on"] for each in space.choices}
+                self.own[space.owner_id] = known, switches.on_with(chosen)
             elif space.agent is not None:
                 self.agents[space.agent, space.owner_id] = known
 
@@ -85,11 +101,13 @@ class _Loaded:
         role = self.roles.get((session.space_id or 0, _decisive(session, asker)), "")
         if session.shared_at is not None:
             return AccessFacts(session, switches.of_spaces(), space=space, role=role)
-        own = self.own.get(session.owner_id)
-        if own is None:
-            own = KnownSpace(Space.objects.own_of(session.owner)), switches.chosen_by(session.owner)
-        agents = None
-        if session.agent.own_memory:
-            agents = self.agents.get((session.agent_id, session.owner_id))
-            agents = agents or KnownSpace(agent_space(session.agent, session.owner))
-        return AccessFacts(session, switches.on_with(own[1]), own[0], agents, space, role)
+        if session.owner_id not in self.own:
+            made = KnownSpace(Space.objects.own_of(session.owner))
+            self.own[session.owner_id] = made, switches.on_for(session.owner)
+        own, on = self.own[session.owner_id]
+        if not session.agent.own_memory:
+            return AccessFacts(session, on, own, None, space, role)
+        agents = self.agents.get((session.agent_id, session.owner_id))
+        return AccessFacts(
+            session, on, own, agents or KnownSpace(agent_space(session.agent, session.owner)), space, role
+        )

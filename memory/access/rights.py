@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from chat.models import Agent
+from chat.models import Agent, ChatSession
 from memory.models import AgentSpace
 from memory.policy import curation
 from memory.policy.paths import AGENTS, CURATED, CURATED_ALTERNATIVE
@@ -64,6 +64,11 @@ def editable_of(user: User, spaces: Iterable[Space], path: str) -> frozenset[int
     if not guarded:
         return found
     return found - guarded | set(Space.objects.owned_by(user).filter(pk__in=guarded).values_list("pk", flat=True))
+
+
+def space_to_propose_to(session: ChatSession) -> Space | None:
+    """Return the space to which lines from a private `session` may be proposed: that which it is in."""
+    return session.space if session.space and not (session.is_shared or session.space.archived_at) else None
 
 
 def may_forget(user: User, space: Space) -> bool:

@@ -72,17 +72,14 @@ def recall_sources_of(access: MemoryAccess) -> Sources:
     return replace(found, transcripts_of=None, shared_transcripts=False, but_session=None)
 
 
-def sources_of_person(user: User) -> Sources:
-    """Return what `user` searches on pages: documents, and transcripts if their switch is on."""
-    return _with_transcripts(user, switches.on_for(user))
-
-
-def sources_of_program(user: User) -> Sources:
-    """Return what programs of `user` may search: by the switches also of documents, because results reach models."""
+def sources_of_person(user: User, *, in_program: bool = False) -> Sources:
+    """Return what `user` searches: documents, and transcripts if their switch is on. In programs, whose results reach
+    models, documents obey their switches, too."""
     on = switches.on_for(user)
-    return replace(_with_transcripts(user, on), notes=Switch.SAVED in on, recent=Switch.RECENT in on)
-
-
-def _with_transcripts(user: User, on: frozenset[str]) -> Sources:
-    said_by = user if Switch.TRANSCRIPTS in on else None
-    return Sources(transcripts_of=said_by, shared_transcripts=said_by is not None, asked_by=user)
+    return Sources(
+        notes=not in_program or Switch.SAVED in on,
+        recent=not in_program or Switch.RECENT in on,
+        transcripts_of=user if Switch.TRANSCRIPTS in on else None,
+        shared_transcripts=Switch.TRANSCRIPTS in on,
+        asked_by=user,
+    )

@@ -7,10 +7,13 @@ from django.db.models import Q, QuerySet
 
 from chat.models import ChatSession, MessageQuerySet
 from memory.access.decided import MemoryAccess, Switch
-from memory.access.load import access_of
+from memory.access.load import access_of, talks
 from memory.models import SwitchChoice
 from memory.policy import switches
 from oneclaw.models import Space
+
+# The conversations that are shared with their space, as a condition.
+SHARED = Q(shared_at__isnull=False)
 
 
 def said_while_on(access: MemoryAccess, messages: MessageQuerySet, switch: SwitchChoice.Switch) -> MessageQuerySet:
@@ -23,6 +26,22 @@ def said_while_on(access: MemoryAccess, messages: MessageQuerySet, switch: Switc
     return switches.said_while_on(own, access.person, switch)
 
 
+def of_notes() -> QuerySet[ChatSession]:
+    """Return the conversations of which notes are made, as `MemoryAccess.notes_to` says of one."""
+    return _while_on(Switch.SAVED).exclude(SHARED, space__archived_at__isnull=False)
+
+
+def of_transcripts() -> QuerySet[ChatSession]:
+    """Return the conversations whose transcripts are searched, as `MemoryAccess.keeps_transcript` says of one, while
+    the switch is on."""
+    return _while_on(Switch.TRANSCRIPTS).exclude(~SHARED, agent__own_memory=True)
+
+
+def _while_on(switch: SwitchChoice.Switch) -> QuerySet[ChatSession]:
+    kept = talks().exclude(~SHARED, owner__in=switches.people_without(switch))
+    return kept if switch in switches.of_spaces() else kept.exclude(SHARED)
+
+
 def readable_messages(session: ChatSession, messages: MessageQuerySet) -> MessageQuerySet:
     """Return which of `messages`, of other conversations of its owner, the model of `session` may read."""
     if not access_of(session).reads_conversations:
@@ -33,12 +52,12 @@ def readable_messages(session: ChatSession, messages: MessageQuerySet) -> Messag
 def readable_transcripts(access: MemoryAccess) -> QuerySet[ChatSession]:
     """Return the conversations whose transcripts may be read, when the switch is on: in a private one those of its
     owner, and those that are shared with its space; in a shared one only the latter."""
-    own = Q(owner=access.person, shared_at=None) if access.person and access.reads_home else Q(pk=None)
+    own = Q(~SHARED, owner=access.person) if access.person and access.reads_home else Q(pk=None)
     shared = [space.pk for space in access.spaces if not space.is_private]
-    return ChatSession.objects.filter(own | Q(space__in=shared, shared_at__isnull=False), deleted_at=None)
+    return ChatSession.objects.filter(own | Q(SHARED, space__in=shared), deleted_at=None)
 
 
 def shared_conversations(session_ids: Iterable[str | UUID]) -> dict[UUID, Space]:
     """Return the spaces of those of these conversations that are shared with one, by their ids."""
-    shared = ChatSession.objects.filter(pk__in=list(session_ids), shared_at__isnull=False).select_related("space")
+    shared = ChatSession.objects.filter(SHARED, pk__in=list(session_ids)).select_related("space")
     return {session.pk: session.space for session in shared.only("space") if session.space}

@@ -8,7 +8,7 @@ from django.db import transaction
 from ninja import Query, Router
 
 from memory.access.rights import may_edit, may_write
-from memory.access.sources import sources_of_program
+from memory.access.sources import sources_of_person
 from memory.api.shapes import (
     Addition,
     DocumentOut,
@@ -145,7 +145,9 @@ def search(
     user = request.auth
     spaces = [readable_space(user, space)] if space else list(Space.objects.visible_to(user))
     with searching(user.pk):
-        passages = HybridSearchManager(spaces, sources_of_program(user)).search(q, max_results=limit, today=user.day())
+        passages = HybridSearchManager(spaces, sources_of_person(user, in_program=True)).search(
+            q, max_results=limit, today=user.day()
+        )
     found_in = dict(
         MemoryDocument.objects.filter(pk__in=[passage.document_id for passage in passages]).values_list("pk", "space")
     )

@@ -12,15 +12,14 @@ from django.db.models.functions import Coalesce
 
 from chat.models import ChatSession, Message
 from memory.access.decided import MemoryAccess
-from memory.access.load import access_of, accesses_of
-from memory.access.locked import lock_session
+from memory.access.load import access_of, accesses_of, locked_accesses
+from memory.access.transcripts import of_transcripts
 from memory.index import attached_files
 from memory.index.attached_files import AttachedFile
 from memory.index.documents import flags_of
 from memory.index.transcripts import TranscriptMessage, kept_messages, transcript_messages
 from memory.index.vectors import embed_transcript, embedded_text
 from memory.models import Forgetting, TranscriptChunk, TranscriptIndex
-from memory.policy import switches
 from memory.policy.switches import Switch
 from memory.text.chunking import chunks_of, speakers
 from memory.text.index_format import LAYOUT_VERSION, pack, text_key
@@ -119,8 +118,7 @@ def run(index_id: int) -> bool:
         forgettings = Forgetting.objects.filter(space=index.space_id)
         known = forgettings.count()
         chunks, packed = build_chunks(access, through)
-        locked = lock_session(session.pk)
-        current = access_of(locked) if locked else None
+        current = locked_accesses([session.pk]).get(session.pk)
         if current is None or not current.keeps_transcript or current.transcript_space.pk != index.space_id:
             index.delete()
             return False
@@ -198,17 +196,11 @@ def due(limit: int = 200) -> list[int]:
     for index in misplaced().select_related("session__owner", "session__agent").defer("data"):
         moved(index.session)
     idle_since = clock.database_now() - dt.timedelta(minutes=settings.IDLE_MINUTES)
-    kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=idle_since)
-    kept = kept.exclude(shared_at=None, owner__in=switches.people_without(Switch.TRANSCRIPTS))
-    kept = kept.exclude(shared_at=None, agent__own_memory=True).exclude(kind=ChatSession.Kind.BEAT)
-    if Switch.TRANSCRIPTS not in switches.of_spaces():
-        kept = kept.filter(shared_at=None)
     # Conversations without an index have neither.
     through, layout = (Coalesce(F(f"transcript_index__{name}"), 0) for name in ("through_seq", "layout"))
-    behind = kept.annotate(through=through, layout=layout).filter(last_seq__gt=0)
+    behind = of_transcripts().filter(active_at__lt=idle_since, last_seq__gt=0).annotate(through=through, layout=layout)
     behind = behind.filter(Q(last_seq__gt=F("through")) | ~Q(layout=LAYOUT_VERSION))
-    for session in behind.select_related("owner").order_by("-active_at")[:limit]:
-        request(session)
+    request_all(list(behind.select_related("owner", "agent").order_by("-active_at")[:limit]))
     ready = TranscriptIndex.objects.filter(due_at__lte=clock.database_now()).order_by("due_at")
     return list(ready.values_list("pk", flat=True)[:limit])
 

@@ -16,8 +16,7 @@ from django.db.models import Max
 
 from chat.models import ChatSession, Message
 from memory.access.decided import MemoryAccess
-from memory.access.load import access_of
-from memory.access.locked import lock_session
+from memory.access.load import access_of, locked_accesses
 from memory.access.transcripts import said_while_on
 from memory.models import Flush
 from memory.notes.summary import TranscriptEntry
@@ -173,15 +172,9 @@ def covered_through(session: ChatSession) -> int:
     return session.flushes.finished().aggregate(through=Max("through_seq"))["through"] or session.copied_seq
 
 
-def is_noted(session: ChatSession) -> bool:
-    """Return whether notes of `session` may be written now."""
-    return access_of(session).notes_to is not None
-
-
 def noted(session_id: uuid.UUID) -> MemoryAccess | None:
     """Lock the session and return its access; None when notes of it may not be written now."""
-    session = lock_session(session_id)
-    access = access_of(session) if session else None
+    access = locked_accesses([session_id]).get(session_id)
     return access if access and access.notes_to else None
 
 

@@ -12,11 +12,10 @@ from contextlib import suppress
 from django.db import transaction
 
 from chat.models import ChatSession
-from memory.access.load import access_of, accesses_of
-from memory.access.locked import lock_session, lock_sessions
+from memory.access.load import access_of, locked_accesses
 from memory.models import DocumentJob
 from memory.notes import last_messages, recent
-from memory.notes.claims import error_text, is_noted
+from memory.notes.claims import error_text
 from oneclaw.jobs import ClaimLostError
 from oneclaw.llm import BudgetUsedUpError
 
@@ -37,7 +36,7 @@ def request(session: ChatSession, kind: DocumentJob.Kind, through_seq: int) -> D
 def request_all(through_seqs: Mapping[uuid.UUID, int], kind: DocumentJob.Kind) -> list[DocumentJob]:
     """Return the open jobs of this kind of the sessions in `through_seqs`, each extended to the messages up to its
     number there. Idempotent."""
-    locked = accesses_of(lock_sessions(session_id for session_id, through in through_seqs.items() if through))
+    locked = locked_accesses(session_id for session_id, through in through_seqs.items() if through)
     kept = {pk: access for pk, access in locked.items() if WRITERS[kind].is_wanted(access)}
     jobs: dict[uuid.UUID, DocumentJob] = {
         job.session_id: job for job in DocumentJob.objects.open().filter(session__in=kept, kind=kind)
@@ -64,7 +63,7 @@ def request_summary_alone(session: ChatSession) -> DocumentJob | None:
 
     Return None when the session is flushed, and when a summary job already covers its messages.
     """
-    if is_noted(session):
+    if access_of(session).notes_to:
         return None
     kind, through_seq = DocumentJob.Kind.RECENT, session.last_complete_seq()
     if session.document_jobs.filter(kind=kind, through_seq__gte=through_seq).exists():
@@ -135,5 +134,5 @@ def finish(job: DocumentJob) -> None:
 
 def _wanted_session(job: DocumentJob) -> ChatSession | None:
     """Return the job's session under its row lock; None when the document is not to be written."""
-    session = lock_session(job.session_id)
-    return session if session and WRITERS[DocumentJob.Kind(job.kind)].is_wanted(access_of(session)) else None
+    access = locked_accesses([job.session_id]).get(job.session_id)
+    return access.session if access and WRITERS[DocumentJob.Kind(job.kind)].is_wanted(access) else None

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, F, Max, OuterRef, Q, Subquery
+from django.db.models import Exists, F, Max, OuterRef, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import dateformat, translation
 
 from chat.models import ChatSession
-from memory.access.load import access_of, accesses_of
-from memory.access.locked import lock_sessions
+from memory.access.load import access_of, locked_accesses
+from memory.access.transcripts import of_notes
 from memory.documents import write
 from memory.documents.write import Append, Author, Separator, Source
 from memory.models import DocumentJob, Flush, MemoryDocument, MemoryRevision, content_hash
@@ -37,7 +37,7 @@ from memory.notes.claims import (
 from memory.notes.own_words import PartedNotes, parted
 from memory.notes.payers import payer_of_notes
 from memory.notes.summary import extract, summarise
-from memory.policy import switches, tombstones
+from memory.policy import tombstones
 from memory.policy.imported import IMPORTED, title_for_memory
 from memory.policy.same_words import without_lines_of
 from memory.policy.secrets import masked
@@ -68,7 +68,7 @@ def request(session: ChatSession, reason: str) -> Flush | None:
 @transaction.atomic
 def request_all(sessions: Sequence[ChatSession], reason: str) -> dict[uuid.UUID, Flush]:
     """Return the queued flushes of the unflushed messages of `sessions`, by session. Idempotent."""
-    locked = accesses_of(lock_sessions(session.pk for session in sessions))
+    locked = locked_accesses(session.pk for session in sessions)
     kept = {pk: access for pk, access in locked.items() if access.notes_to}
     found: dict[uuid.UUID, Flush] = {
         queued.session_id: queued for queued in Flush.objects.queued().filter(session__in=kept)
@@ -181,12 +181,7 @@ def idle(now: dt.datetime | None = None, limit: int = 1000) -> list[ChatSession]
     latest = (now or clock.database_now()) - dt.timedelta(minutes=settings.IDLE_MINUTES)
     flushes = Flush.objects.filter(session=OuterRef("pk"))
     requested = flushes.filter(through_seq__isnull=False).order_by("-through_seq").values("through_seq")[:1]
-    kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=latest)
-    kept = kept.exclude(shared_at=None, owner__in=switches.people_without(switches.Switch.SAVED))
-    unshared = Q() if switches.Switch.SAVED in switches.of_spaces() else Q(shared_at=None)
-    kept = kept.filter(unshared).exclude(Q(shared_at__isnull=False) & Q(space__archived_at__isnull=False))
-    kept = kept.exclude(kind=ChatSession.Kind.BEAT)
-    unnoted = kept.filter(last_seq__gt=Coalesce(Subquery(requested), F("copied_seq")))
+    unnoted = of_notes().filter(active_at__lt=latest, last_seq__gt=Coalesce(Subquery(requested), F("copied_seq")))
     waiting = flushes.filter(status=Flush.Status.QUEUED)
     return list(unnoted.exclude(Exists(waiting)).order_by("active_at")[:limit])
 

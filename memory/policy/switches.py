@@ -48,18 +48,13 @@ def states(user: User) -> list[SwitchState]:
 
 def on_for(user: User) -> frozenset[str]:
     """Return the switches that are on for `user`."""
-    return on_with(chosen_by(user))
+    return on_with(dict(newest_choices(user.pk).values_list("switch", "on")))
 
 
 def on_with(chosen: Mapping[str, bool]) -> frozenset[str]:
     """Return the switches that are on for a person who chose `chosen`, {switch: whether it is on}."""
     values = {switch: server_setting(switch) for switch in Switch}
     return frozenset(each for each, value in values.items() if value != "disabled" and chosen.get(each, value == "on"))
-
-
-def chosen_by(user: User) -> dict[str, bool]:
-    """Return {switch: whether it is on} of each switch that the person ever chose."""
-    return dict(newest_choices(user.pk).values_list("switch", "on"))
 
 
 def newest_choices(user_id: int | OuterRef) -> QuerySet[SwitchChoice]:

@@ -35,8 +35,7 @@ def details(session: ChatSession, message: Message) -> list[Detail]:
     lost = former.lost_addresses(session, {item["path"] for item, _ in parts})
     count = sum(1 for item, _ in parts if item["path"] in lost)
     parts = [(item, text) for item, text in parts if item["path"] not in lost]
-    spaces = [known.space for known in access_of(session).could_read]
-    found = documents_at(spaces, {item["path"] for item, _ in parts})
+    found = documents_at(access_of(session).could_read, {item["path"] for item, _ in parts})
     ids = {address: documents[0].pk for address, documents in found.items()}
     found_details = [Detail(title_of(item), text, address_of(item, ids)) for item, text in parts]
     return [*found_details, Detail(former.left_out(count))] if count else found_details

@@ -72,7 +72,7 @@ def shown_memories(used: Iterable[UsedMemory], session: ChatSession, user: User)
     """Return the memories `used` for an answer in `session`, which belongs to `user`, with their places."""
     access = access_of(session)
     shown = [ShownMemory(each, readable(each.text)) for each in used]
-    documents = documents_at([known.space for known in access.could_read], {each.memory.path for each in shown})
+    documents = documents_at(access.could_read, {each.memory.path for each in shown})
     _find_files([each for each in shown if each.memory.file_id], user)
     for each in shown:
         if each.memory.file_id:

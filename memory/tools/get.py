@@ -13,9 +13,10 @@ from memory.access.load import access_of
 from memory.index import attached_files, transcripts
 from memory.models import MemoryDocument
 from memory.policy.addresses import located
-from memory.policy.paths import BadPathError, checked_path, is_in_skill
+from memory.policy.paths import RECENT_NAME, BadPathError, checked_path, is_in_skill
+from memory.policy.switches import Switch
 from memory.tools import citing, library
-from memory.tools.reading import SEARCH, ReadText, may_search, read_max_chars, readable_by
+from memory.tools.reading import SEARCH, ReadText, read_max_chars, readable_by
 from oneclaw.reasons import Reason
 
 # The lines that one call reads when it does not say how many, and at most.
@@ -65,7 +66,7 @@ def find_document(access: MemoryAccess, path: str) -> MemoryDocument | None:
         path = checked_path(path)
     except BadPathError:
         return None
-    if is_in_skill(path) or not access.may_read_path(path):
+    if is_in_skill(path) or (Switch.RECENT if path == RECENT_NAME else Switch.SAVED) not in access.on:
         return None
     spaces = [space for space in access.spaces if space_id in (None, space.pk)]
     # A path without a space is also found in the shared one, as earlier conversations know it.
@@ -108,7 +109,7 @@ GET = Tool(
         "required": ["path"],
     },
     memory_get,
-    offered=may_search,
+    offered=lambda session: access_of(session).may_search,
     only_reads=True,
     for_spaces=True,
     about_memory=True,

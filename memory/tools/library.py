@@ -7,7 +7,6 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import Tool, ToolCall, ToolError, ToolResult
-from chat.models import ChatSession
 from chat.turns.tools import parameter_missing
 from memory.access.decided import MemoryAccess
 from memory.access.load import access_of
@@ -140,11 +139,6 @@ def read_file(
     return ToolResult(with_marks_explained(result), summary, [file.name], addresses=addresses)
 
 
-def may_search_libraries(session: ChatSession) -> bool:
-    """Return whether `session` may search files of libraries, and there are any."""
-    return bool(access_of(session).libraries)
-
-
 def address_of(file: LibraryFile) -> str:
     """Return by what memory_get reads `file`."""
     return f"/d/{file.pk}"
@@ -165,7 +159,7 @@ SEARCH = Tool(
     },
     documents_search,
     only_reads=True,
-    offered=may_search_libraries,
+    offered=lambda session: bool(access_of(session).libraries),
     about_memory=True,
     passages=citing.found_in_files,
     label=_("Search documents"),
@@ -192,7 +186,7 @@ GET = Tool(
     },
     documents_get,
     only_reads=True,
-    offered=may_search_libraries,
+    offered=lambda session: bool(access_of(session).libraries),
     about_memory=True,
     is_spare=True,
     passages=citing.found_in_files,

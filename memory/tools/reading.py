@@ -5,13 +5,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from chat.context.results import READ_MAX_CHARS, WHOLE_MAX_CHARS
 from chat.extensions import Tool, ToolCall, ToolError, ToolResult
-from chat.models import ChatSession
 from chat.turns.tools import parameter_missing
 from memory.access.decided import MemoryAccess
 from memory.access.load import access_of
@@ -28,6 +28,7 @@ from memory.text.terms import terms_of
 from memory.tools import citing
 from memory.tools.citing import with_marks_explained
 from memory.tools.saved import first_line
+from oneclaw.models import Space
 from oneclaw.reasons import Reason
 
 # A line that is longer is cut.
@@ -74,28 +75,31 @@ class SharedSource:
 
 def in_shared_spaces(passages: Sequence[Passage], access: MemoryAccess) -> dict[Passage, SharedSource]:
     """Return where those of `passages` are that are of a shared space that the conversation reads."""
-    shared = {space.pk: space for space in access.spaces if not space.is_private}
-    if not shared:
+    if all(space.is_private for space in access.spaces):
         return {}
-    documents = MemoryDocument.objects.filter(pk__in=[each.document_id for each in passages if each.document_id])
-    by_document = dict(documents.values_list("pk", "space"))
-    said = shared_conversations(sessions_of(passages))
-    by_path = {f"/c/{pk}": space.pk for pk, space in said.items()}
-    found = {}
-    for each in passages:
-        space = shared.get(
-            (by_document.get(each.document_id) if each.document_id else by_path.get(each.conversation)) or 0
+    # In a shared conversation there is no other memory to tell it from.
+    is_alone = access.person is None
+    return {
+        each: SharedSource(
+            each.path if is_alone or each.document_id is None else address_in(space, each.path),
+            name_in_prompt(space.name),
         )
-        if space is not None:
-            # In a shared conversation there is no other memory to tell it from.
-            path = address_in(space, each.path) if each.document_id and access.person else each.path
-            found[each] = SharedSource(path, name_in_prompt(space.name))
-    return found
+        for each, space in shared_spaces_of(passages).items()
+    }
 
 
-def sessions_of(passages: Sequence[Passage]) -> list[str]:
-    """Return the ids of the conversations that `passages` are of."""
-    return [each.conversation.removeprefix("/c/") for each in passages if each.document_id is None]
+def shared_spaces_of(passages: Sequence[Passage]) -> dict[Passage, Space]:
+    """Return the shared spaces that `passages` are from; those of private ones are left out."""
+    rows = MemoryDocument.objects.filter(pk__in=[each.document_id for each in passages if each.document_id])
+    rows = rows.exclude(space__kind__in=Space.PRIVATE).select_related("space").only("space")
+    by_document = {row.pk: row.space for row in rows}
+    said = [UUID(each.conversation.removeprefix("/c/")) for each in passages if each.document_id is None]
+    by_path = {f"/c/{pk}": space for pk, space in shared_conversations(said).items()} if said else {}
+    found = (
+        (each, by_document.get(each.document_id) if each.document_id else by_path.get(each.conversation))
+        for each in passages
+    )
+    return {each: space for each, space in found if space is not None}
 
 
 def readable_by(call: ToolCall) -> MemoryAccess:
@@ -106,11 +110,6 @@ def readable_by(call: ToolCall) -> MemoryAccess:
         message = "The person is not a member of this space any more, so its memory cannot be read."
         raise ToolError("not_a_member", message, Reason("memory.not_a_member"))
     return access
-
-
-def may_search(session: ChatSession) -> bool:
-    """Return whether there may be anything to search in `session`."""
-    return access_of(session).may_search
 
 
 def result_of(passage: Passage, shared: SharedSource | None) -> dict[str, Any]:
@@ -212,7 +211,7 @@ SEARCH = Tool(
         "required": ["query"],
     },
     memory_search,
-    offered=may_search,
+    offered=lambda session: access_of(session).may_search,
     only_reads=True,
     for_spaces=True,
     about_memory=True,

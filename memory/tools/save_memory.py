@@ -10,7 +10,6 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import Tool, ToolCall, ToolError, ToolResult
-from chat.models import ChatSession
 from chat.turns.tools import is_lock_timeout, parameter_missing
 from memory.access.decided import MemoryAccess
 from memory.access.load import access_of
@@ -194,11 +193,6 @@ def refusal_of(error: write.DocumentError | InvalidTextError) -> Reason:
     return Reason("memory.not_stored")
 
 
-def may_save(session: ChatSession) -> bool:
-    """Return whether `session` may save to memory."""
-    return access_of(session).saves_to is not None
-
-
 SAVE = Tool(
     "save_memory",
     "Save important information to long-term memory (MEMORY.md). Use this when the user asks you to remember "
@@ -206,7 +200,7 @@ SAVE = Tool(
     "self-contained sentence in their language, with names and full dates, and without secrets.",
     {"type": "object", "properties": {"content": {"type": "string"}}, "required": ["content"]},
     save_memory,
-    offered=may_save,
+    offered=lambda session: access_of(session).saves_to is not None,
     for_spaces=True,
     about_memory=True,
     label=_("Save to memory"),

@@ -53,11 +53,6 @@ def was_named(session: ChatSession, skill: Skill) -> bool:
     return any(item["kind"] == NAMED and item["path"] == skill.path for item in items)
 
 
-def is_offered(session: ChatSession) -> bool:
-    """Return whether there is a skill that `session` may use."""
-    return bool(usable_skills(access_of(session)))
-
-
 def read_notes(session: ChatSession, through_seq: int) -> list[str]:
     """Return a sentence for each skill that was read in the shown messages of `session` up to `through_seq`: what a
     summary replaces need not be read, or done, again."""
@@ -99,7 +94,7 @@ READ = Tool(
     },
     skill_read,
     only_reads=True,
-    offered=is_offered,
+    offered=lambda session: bool(usable_skills(access_of(session))),
     for_spaces=True,
     about_memory=True,
     whole=True,

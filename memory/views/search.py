@@ -15,7 +15,6 @@ from django.views.decorators.http import require_GET
 from chat.library.excerpts import marked
 from memory.access.load import HAS_FILES
 from memory.access.sources import sources_of_person
-from memory.access.transcripts import shared_conversations
 from memory.index.vectors import notice
 from memory.library.search import FilePassage, search_files
 from memory.models import MemoryDocument
@@ -24,6 +23,7 @@ from memory.policy.paths import CURATED
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN, Passage
 from memory.search.typos import corrected
+from memory.tools.reading import shared_spaces_of
 from memory.views.forgetting import parsed_number
 from oneclaw.models import Space, User
 from oneclaw.people.requests import SignedInRequest
@@ -122,7 +122,8 @@ def search_results(user: User, query: str, filters: Filters) -> list[ShownPassag
         found += search_files(with_files, query, user, wanted)
     words = pieces_of(query)
     shown = curated_first([each for each in found if filters.includes(each)])[:RESULTS_SHOWN]
-    names = shared_names([each for each in shown if isinstance(each, Passage)])
+    spaces_shown = shared_spaces_of([each for each in shown if isinstance(each, Passage)])
+    names = {passage: space.name for passage, space in spaces_shown.items()}
     return [shown_passage(each, words, names) for each in shown]
 
 
@@ -138,19 +139,6 @@ def shown_passage(passage: Passage | FilePassage, words: list[str], names: dict[
         return ShownPassage(passage, kind_of(passage), html, names.get(passage, ""))
     space = passage.file.space
     return ShownPassage(passage, kind_of(passage), marked(passage.text, words), "" if space.is_private else space.name)
-
-
-def shared_names(passages: list[Passage]) -> dict[Passage, str]:
-    """Return the names of the shared spaces that `passages` are from; those of private ones are left out."""
-    ids = [each.document_id for each in passages if each.document_id]
-    documents = MemoryDocument.objects.filter(pk__in=ids).exclude(space__kind__in=Space.PRIVATE)
-    names = dict(documents.values_list("pk", "space__name"))
-    said = [each.conversation.removeprefix("/c/") for each in passages if each.document_id is None]
-    spaces = {f"/c/{pk}": space.name for pk, space in shared_conversations(said).items()}
-    found = {
-        each: names.get(each.document_id) if each.document_id else spaces.get(each.conversation) for each in passages
-    }
-    return {each: name for each, name in found.items() if name}
 
 
 def curated_first(passages: list[Passage | FilePassage]) -> list[Passage | FilePassage]:

@@ -123,7 +123,7 @@ def test_who_asks_in_a_shared_conversation_counts_by_their_role(role):
 def test_what_an_answer_was_made_of_can_be_opened_after_another_memory_was_chosen():
     for memory in ("all", "own", "space", "none"):
         access = MemoryAccess.of(facts(**IN_SPACE, memory=memory))
-        assert access.could_read == (OWN, SPACE)
+        assert access.could_read == (OWN.space, SPACE.space)
     assert MemoryAccess.of(facts(mode="temporary")).could_read == ()
 
 

@@ -13,7 +13,7 @@ from django.conf import settings as current
 from chat.extensions import ToolCall, ToolError
 from chat.models import Message
 from memory.access.load import access_of
-from memory.access.sources import sources_of_program
+from memory.access.sources import sources_of_person
 from memory.files.folders import folder_of
 from memory.files.mirror import try_to_mirror
 from memory.index.documents import index_document
@@ -94,7 +94,9 @@ class Looks:
     def search(self, person):
         allowed = self.world.readable_by(person)
         spaces = list(Space.objects.visible_to(person))
-        found = HybridSearchManager(spaces, sources_of_program(person)).search(ASKED, max_results=60, min_score=0)
+        found = HybridSearchManager(spaces, sources_of_person(person, in_program=True)).search(
+            ASKED, max_results=60, min_score=0
+        )
         self.within(f"search of {person}", "\n".join(each.snippet for each in found), allowed)
         self.within(f"palette of {person}", str(palette(person, ["person"], 60)), self.world.shown_to(person))
         visible = MemoryDocument.objects.visible_to(person).values_list("content", flat=True)
