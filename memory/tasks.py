@@ -7,6 +7,7 @@ from celery import shared_task
 from django.db import transaction
 
 from chat.models import ChatSession
+from memory.access.load import locked_accesses
 from memory.files import watch
 from memory.files.mirror import try_to_mirror
 from memory.forgetting import forget, retention
@@ -46,13 +47,14 @@ def flush_soon(session: ChatSession | None, reason: str) -> None:
 def remember_soon(sessions: Sequence[ChatSession], reason: str, *, with_last_messages: bool = False) -> None:
     """Enqueue for each of `sessions` what flush_soon does and, with `with_last_messages`, the document with its last
     messages, on commit. All or nothing. The number of statements does not grow with that of the sessions."""
-    queued = flush.request_all(sessions, reason)
-    for session in sessions:
-        if session.pk in queued:
-            hint(flush_session, queued[session.pk].pk)
-        elif summary := document_jobs.request_summary_alone(session):
+    accesses = locked_accesses(session.pk for session in sessions)
+    queued = flush.request_all(accesses, reason)
+    for pk, access in accesses.items():
+        if pk in queued:
+            hint(flush_session, queued[pk].pk)
+        elif summary := document_jobs.request_summary_alone(access):
             hint(run_document_job, summary.pk)
-    for index_id in conversations.request_all(sessions):
+    for index_id in conversations.request_all(accesses.values()):
         hint(index_transcript, index_id)
     if with_last_messages:
         keep_last_messages(sessions)

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from django.conf import settings
 from django.db import transaction
@@ -59,12 +59,12 @@ def request(session: ChatSession) -> int | None:
 
     Return the id of the due index, or None if it is up to date or the session may not be indexed.
     """
-    return next(iter(request_all([session])), None)
+    return next(iter(request_all([access_of(session)])), None)
 
 
-def request_all(sessions: Sequence[ChatSession]) -> list[int]:
-    """Request an index of each of `sessions` now. Return the ids of the due indexes."""
-    wanted = {pk: access for pk, access in accesses_of(sessions).items() if _is_wanted(access)}
+def request_all(accesses: Iterable[MemoryAccess]) -> list[int]:
+    """Request an index of each of these conversations now. Return the ids of the due indexes."""
+    wanted = {access.session.pk: access for access in accesses if _is_wanted(access)}
     covered = TranscriptIndex.objects.filter(session__in=wanted, layout=LAYOUT_VERSION)
     indexed = dict(covered.values_list("session", "through_seq"))
     complete = ChatSession.objects.filter(pk__in=wanted).last_complete_seqs()
@@ -200,7 +200,8 @@ def due(limit: int = 200) -> list[int]:
     through, layout = (Coalesce(F(f"transcript_index__{name}"), 0) for name in ("through_seq", "layout"))
     behind = of_transcripts().filter(active_at__lt=idle_since, last_seq__gt=0).annotate(through=through, layout=layout)
     behind = behind.filter(Q(last_seq__gt=F("through")) | ~Q(layout=LAYOUT_VERSION))
-    request_all(list(behind.select_related("owner", "agent").order_by("-active_at")[:limit]))
+    sessions = list(behind.select_related("owner", "agent").order_by("-active_at")[:limit])
+    request_all(accesses_of(sessions).values())
     ready = TranscriptIndex.objects.filter(due_at__lte=clock.database_now()).order_by("due_at")
     return list(ready.values_list("pk", flat=True)[:limit])
 

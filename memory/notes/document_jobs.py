@@ -12,7 +12,8 @@ from contextlib import suppress
 from django.db import transaction
 
 from chat.models import ChatSession
-from memory.access.load import access_of, locked_accesses
+from memory.access.decided import MemoryAccess
+from memory.access.load import locked_accesses
 from memory.models import DocumentJob
 from memory.notes import last_messages, recent
 from memory.notes.claims import error_text
@@ -58,13 +59,14 @@ def request_all(through_seqs: Mapping[uuid.UUID, int], kind: DocumentJob.Kind) -
     return [*jobs.values(), *DocumentJob.objects.bulk_create(made)]
 
 
-def request_summary_alone(session: ChatSession) -> DocumentJob | None:
-    """Request the summary of a session that is not flushed because saved memory is off.
+def request_summary_alone(access: MemoryAccess) -> DocumentJob | None:
+    """Request the summary of a conversation that is not flushed because saved memory is off.
 
-    Return None when the session is flushed, and when a summary job already covers its messages.
+    Return None when it is flushed, and when a summary job already covers its messages.
     """
-    if access_of(session).notes_to:
+    if access.notes_to:
         return None
+    session = access.session
     kind, through_seq = DocumentJob.Kind.RECENT, session.last_complete_seq()
     if session.document_jobs.filter(kind=kind, through_seq__gte=through_seq).exists():
         return None

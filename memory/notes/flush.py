@@ -9,7 +9,7 @@ The model is called outside of any transaction, by the worker that holds the cla
 import datetime as dt
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.conf import settings
 from django.db import transaction
@@ -18,6 +18,7 @@ from django.db.models.functions import Coalesce
 from django.utils import dateformat, translation
 
 from chat.models import ChatSession
+from memory.access.decided import MemoryAccess
 from memory.access.load import access_of, locked_accesses
 from memory.access.transcripts import of_notes
 from memory.documents import write
@@ -57,18 +58,18 @@ class NotWrittenError(Exception):
     """The log does not end with the notes that were just appended to it."""
 
 
+@transaction.atomic
 def request(session: ChatSession, reason: str) -> Flush | None:
     """Return the queued flush of the unflushed messages of `session`; None when there are none. Idempotent.
 
     An answer that is still being written counts: the flush is due once it has ended.
     """
-    return request_all([session], reason).get(session.pk)
+    return request_all(locked_accesses([session.pk]), reason).get(session.pk)
 
 
-@transaction.atomic
-def request_all(sessions: Sequence[ChatSession], reason: str) -> dict[uuid.UUID, Flush]:
-    """Return the queued flushes of the unflushed messages of `sessions`, by session. Idempotent."""
-    locked = locked_accesses(session.pk for session in sessions)
+def request_all(locked: Mapping[uuid.UUID, MemoryAccess], reason: str) -> dict[uuid.UUID, Flush]:
+    """Return the queued flushes of the unflushed messages of these conversations, whose rows are locked, by their ids.
+    Idempotent."""
     kept = {pk: access for pk, access in locked.items() if access.notes_to}
     found: dict[uuid.UUID, Flush] = {
         queued.session_id: queued for queued in Flush.objects.queued().filter(session__in=kept)
