@@ -16,7 +16,7 @@ from django.db.models import Max
 
 from chat.models import ChatSession, Message
 from memory.access.decided import MemoryAccess
-from memory.access.load import access_of, locked_accesses
+from memory.access.load import locked_accesses
 from memory.access.transcripts import said_while_on
 from memory.models import Flush
 from memory.notes.summary import TranscriptEntry
@@ -126,8 +126,7 @@ def claim_flush(flush_id: int) -> Claim | None:
         return None
     through, day = messages[-1].seq, session.owner.day(messages[0].created_at)
     # Where its notes go is decided now: it may have been shared since the flush was requested.
-    moved = {"after_seq": after, "through_seq": through, "day": day, "space": access.notes_to}
-    claimed = Flush.objects.claim(flush_id, **moved)
+    claimed = Flush.objects.claim(flush_id, after_seq=after, through_seq=through, day=day, space=access.notes_to)
     if claimed is None:
         return None
     return Claim(
@@ -142,14 +141,16 @@ def claim_flush(flush_id: int) -> Claim | None:
     )
 
 
-def lock_claim(claim: Claim) -> None:
-    """Lock the session and the flush of `claim` until the end of the transaction.
+def lock_claim(claim: Claim) -> MemoryAccess:
+    """Lock the session and the flush of `claim` until the end of the transaction, and return the access now.
 
     Raise ClaimLostError when another worker has claimed the flush, or when the session may no longer be noted.
     """
-    if noted(claim.session.pk) is None:
+    access = noted(claim.session.pk)
+    if access is None:
         raise ClaimLostError
     claim.flush.heartbeat()
+    return access
 
 
 def postpone(claim: Claim, error: Exception) -> None:
@@ -176,13 +177,6 @@ def noted(session_id: uuid.UUID) -> MemoryAccess | None:
     """Lock the session and return its access; None when notes of it may not be written now."""
     access = locked_accesses([session_id]).get(session_id)
     return access if access and access.notes_to else None
-
-
-def refuse_moved(claim: Claim) -> None:
-    """Raise MovedError when the notes of `claim` would not go into its space any more. The session is locked."""
-    session = ChatSession.objects.select_related("owner", "agent").get(pk=claim.session.pk)
-    if access_of(session).home.space != claim.space:
-        raise MovedError
 
 
 def error_text(error: Exception) -> str:

@@ -33,7 +33,6 @@ from memory.notes.claims import (
     error_text,
     lock_claim,
     postpone,
-    refuse_moved,
 )
 from memory.notes.own_words import PartedNotes, parted
 from memory.notes.payers import payer_of_notes
@@ -136,8 +135,8 @@ def finish(
     when the model wrote them. Raise ClaimLostError when the claim was lost, MovedError when the notes belong into
     another space by now, and NotWrittenError when the check fails.
     """
-    lock_claim(claim)
-    refuse_moved(claim)
+    if lock_claim(claim).notes_to != claim.space:
+        raise MovedError
     flush = claim.flush
     revision = _append(claim, notes, is_foreign=is_foreign) if notes else None
     for line, source in waiting:
