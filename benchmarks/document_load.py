@@ -103,7 +103,7 @@ def first_turn(user: Any) -> tuple[float, float]:
 
     from chat.context.heads import make_head
     from chat.models import ChatSession, Message, default_agent
-    from memory.policy.reading import reading
+    from memory.access.reading import reading
     from memory.prompt import message_context
 
     session = ChatSession.objects.create(key=str(uuid.uuid4()), owner=user, agent=default_agent())

@@ -148,13 +148,14 @@ def write_recalled(email: str, file: str) -> None:
 
     django.setup()
     from chat.models import ChatSession, Message, default_agent
+    from memory.access.load import access_of
     from memory.prompt.recall import recalled_items
     from oneclaw.models import User
 
     user = User.objects.get(email=email)
     session = ChatSession(owner=user, agent=default_agent())
     for text in map(json.loads, Path(file).read_text().splitlines()):
-        items = recalled_items(session, Message(session=session, text=text))
+        items = recalled_items(access_of(session), Message(session=session, text=text))
         print(json.dumps([[item["path"], *item["lines"]] for item in items]))
 
 

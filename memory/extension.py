@@ -13,12 +13,14 @@ from chat.extensions import (
     SpaceTab,
     ToolCommand,
 )
+from memory.access import former
+from memory.access.load import access_of
+from memory.access.reading import reading as reading_once
+from memory.access.transcripts import readable_messages
 from memory.library import picking
 from memory.notes import compaction
 from memory.overview import remains
-from memory.policy import access, former, secrets, tombstones
-from memory.policy.access import own_space
-from memory.policy.reading import reading as reading_once
+from memory.policy import secrets, tombstones
 from memory.prompt import added_documents, message_context, recall, scheduled
 from memory.prompt.items import NAME
 from memory.provenance import cited, details, used
@@ -54,12 +56,12 @@ MEMORY = Extension(
     search=palette.search,
     related=conversations.related,
     waiting=inbox.waiting_items,
-    forgetter=lambda session: tombstones.of_space(own_space(session).pk).without_forgotten_words,
+    forgetter=lambda session: tombstones.of_space(access_of(session).home.space.pk).without_forgotten_words,
     mask=lambda text: secrets.masked(text)[0],
     prepare_compaction=compaction.prepare,
     lookup_hint=get.lookup_hint,
-    reads_conversations=access.reads_conversations,
-    readable_messages=access.readable_messages,
+    reads_conversations=lambda session: access_of(session).reads_conversations,
+    readable_messages=readable_messages,
     lost_addresses=former.lost_addresses,
     addresses_in=former.addresses_in,
     remains=remains.of_conversations,

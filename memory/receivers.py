@@ -21,10 +21,10 @@ from chat.signals import (
     user_left,
 )
 from memory import projections
+from memory.access.rights import rename_agent_spaces
 from memory.documents import told
 from memory.leaving import begin_anew
 from memory.notes.flush import cover_imported
-from memory.policy.access import rename_agent_spaces
 from memory.signals import documents_written
 from memory.tasks import (
     ask_reviews_soon,

@@ -7,6 +7,7 @@ from celery import shared_task
 from django.db import transaction
 
 from chat.models import ChatSession
+from memory.access.load import locked_accesses
 from memory.files import watch
 from memory.files.mirror import try_to_mirror
 from memory.forgetting import forget, retention
@@ -20,8 +21,6 @@ from memory.library import vectors as library_vectors
 from memory.models import Comparison, DocumentJob, FileVersion, Flush, MemoryDocument
 from memory.notes import document_jobs, flush
 from memory.overview import grouping
-from memory.policy.access import read_own_spaces
-from memory.policy.reading import reading
 from memory.tools import comparisons, reviews
 from memory.transfer import imports
 from oneclaw.models import User
@@ -48,18 +47,17 @@ def flush_soon(session: ChatSession | None, reason: str) -> None:
 def remember_soon(sessions: Sequence[ChatSession], reason: str, *, with_last_messages: bool = False) -> None:
     """Enqueue for each of `sessions` what flush_soon does and, with `with_last_messages`, the document with its last
     messages, on commit. All or nothing. The number of statements does not grow with that of the sessions."""
-    with reading():
-        read_own_spaces({session.owner for session in sessions})
-        queued = flush.request_all(sessions, reason)
-        for session in sessions:
-            if session.pk in queued:
-                hint(flush_session, queued[session.pk].pk)
-            elif summary := document_jobs.request_summary_alone(session):
-                hint(run_document_job, summary.pk)
-        for index_id in conversations.request_all(sessions):
-            hint(index_transcript, index_id)
-        if with_last_messages:
-            keep_last_messages(sessions)
+    accesses = locked_accesses(session.pk for session in sessions)
+    queued = flush.request_all(accesses, reason)
+    for pk, access in accesses.items():
+        if pk in queued:
+            hint(flush_session, queued[pk].pk)
+        elif summary := document_jobs.request_summary_alone(access):
+            hint(run_document_job, summary.pk)
+    for index_id in conversations.request_all(accesses.values()):
+        hint(index_transcript, index_id)
+    if with_last_messages:
+        keep_last_messages(sessions)
 
 
 def flush_after_turn(session: ChatSession) -> None:

@@ -1,6 +1,7 @@
 """The shape of the code: no import circles, names that say something."""
 
 import ast
+import re
 from collections.abc import Container, Iterator
 from functools import cache
 from pathlib import Path
@@ -134,3 +135,16 @@ def test_a_line_can_be_reviewed(pattern):
     """Lines have 120 columns, and at most 160 where white space would be seen."""
     found = {path: len(line) for path in ROOT.glob(pattern) for line in path.read_text().split("\n") if len(line) > 160}
     assert found == {}
+
+
+# Conversations in SQL, by the columns themselves.
+IN_SQL = {"memory/search/statements.py", "memory/index/conversations.py"}
+
+
+def test_only_the_access_of_memory_asks_whether_a_conversation_is_shared():
+    asking = {
+        path.relative_to(ROOT).as_posix()
+        for path in files("memory")
+        if path.parent.name != "access" and re.search("is_shared|shared_at", path.read_text())
+    }
+    assert asking == IN_SQL

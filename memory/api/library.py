@@ -12,12 +12,12 @@ from ninja.responses import Status
 from pydantic import Field
 
 from chat.attachments.examine import FileRefusedError
+from memory.access.rights import may_write
 from memory.api.routes import SEARCH_MAX_RESULTS, SPACE_PARAMETER, readable_space
 from memory.library import files, texts
 from memory.library.download import download_of
 from memory.library.search import FilePassage, search_files
 from memory.models import FileVersion, LibraryFile
-from memory.policy.access import may_write
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
 from oneclaw.audit.holds import HeldError
 from oneclaw.models import Space, User

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from django.db import transaction
 from ninja import Query, Router
 
+from memory.access.rights import may_edit, may_write
+from memory.access.sources import sources_of_person
 from memory.api.shapes import (
     Addition,
     DocumentOut,
@@ -21,7 +23,6 @@ from memory.api.shapes import (
 from memory.documents import alternative, write
 from memory.documents.write import Append, Author, Operation, Replace, Source
 from memory.models import MemoryDocument, MemoryRevision
-from memory.policy.access import may_edit, may_write, sources_for
 from memory.policy.paths import CURATED, BadPathError, checked_path
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
@@ -144,7 +145,9 @@ def search(
     user = request.auth
     spaces = [readable_space(user, space)] if space else list(Space.objects.visible_to(user))
     with searching(user.pk):
-        passages = HybridSearchManager(spaces, sources_for(user)).search(q, max_results=limit, today=user.day())
+        passages = HybridSearchManager(spaces, sources_of_person(user, in_program=True)).search(
+            q, max_results=limit, today=user.day()
+        )
     found_in = dict(
         MemoryDocument.objects.filter(pk__in=[passage.document_id for passage in passages]).values_list("pk", "space")
     )

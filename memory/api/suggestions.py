@@ -6,9 +6,9 @@ from typing import Literal
 from ninja import Query, Router, Schema
 from pydantic import Field
 
+from memory.access.rights import may_edit
 from memory.api.routes import errors_as_answers
 from memory.models import Suggestion
-from memory.policy.access import may_edit
 from memory.tools.suggestions import accept
 from memory.trust.suggestions import decline, waiting_for
 from oneclaw.web.api import PAGE_DEFAULT_ROWS, PAGE_MAX_ROWS, ApiError, KeyedRequest, RequestBody, responses

@@ -10,10 +10,12 @@ import uuid
 from dataclasses import dataclass
 
 from chat.context.files import plain_name
-from chat.models import ChatSession, Message, MessageFile, MessageQuerySet
+from chat.models import Message, MessageFile, MessageQuerySet
+from memory.access.decided import MemoryAccess
+from memory.access.load import access_of
+from memory.access.transcripts import readable_transcripts
 from memory.index import transcripts
 from memory.policy import tombstones
-from memory.policy.access import may_read, readable_transcripts, sources_of
 from memory.policy.secrets import masked
 
 FILE_PATH = re.compile(r"/files/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
@@ -38,15 +40,15 @@ class AttachedFile:
         return f"/files/{self.id}"
 
 
-def of_messages(session: ChatSession, messages: MessageQuerySet) -> list[AttachedFile]:
-    """Return the files of these `messages` of `session` that have text, in order.
+def of_messages(access: MemoryAccess, messages: MessageQuerySet) -> list[AttachedFile]:
+    """Return the files of these `messages` of a conversation that have text, in order.
 
     What was chosen from a library is left out: it is read there, where its access is checked.
     """
     named = MessageFile.objects.filter(message__in=messages, attachment__source__isnull=True).exclude(
         attachment__text=""
     )
-    known = tombstones.of_space(transcripts.transcript_space(session).pk)
+    known = tombstones.of_space(access.transcript_space.pk)
     found = []
     for row in named.select_related("attachment", "message").order_by("message__seq", "pk"):
         text, _ = masked(known.without_forgotten_words(row.attachment.text.strip("\n")))
@@ -55,40 +57,39 @@ def of_messages(session: ChatSession, messages: MessageQuerySet) -> list[Attache
     return found
 
 
-def read(session: ChatSession, path: str) -> AttachedFile | None:
-    """Return the file at `path` as `session` may read it: of its own messages and of those of other conversations whose
-    transcripts it reads; None for every other."""
+def read(access: MemoryAccess, path: str) -> AttachedFile | None:
+    """Return the file at `path` as a conversation may read it: of its own messages and of those of other
+    conversations whose transcripts it reads; None for every other."""
     named = FILE_PATH.fullmatch(path)
-    if named is None or not may_read(session):
+    if named is None or not access.may_read:
         return None
-    id = uuid.UUID(named[1])
-    own = session.messages.shown().filter(seq__gt=session.shared_seq if session.is_shared else 0)
-    if found := _named(session, own, id):
+    id, session = uuid.UUID(named[1]), access.session
+    if found := _named(access, session.messages.shown().filter(seq__gt=access.after_seq), id):
         return found
-    if not sources_of(session).reads_transcripts:
+    if not access.reads_transcripts:
         return None
     holding = Message.objects.filter(file_names__attachment=id).values("session")
-    for other in readable_transcripts(session).filter(pk__in=holding).exclude(pk=session.pk):
-        if transcripts.is_kept(other):
-            kept = transcripts.kept_messages(other, other.last_complete_seq())
-            if found := _named(other, kept, id):
+    for other in readable_transcripts(access).filter(pk__in=holding).exclude(pk=session.pk):
+        its = access_of(other)
+        if its.keeps_transcript:
+            kept = transcripts.kept_messages(its, other.last_complete_seq())
+            if found := _named(its, kept, id):
                 return found
     return None
 
 
-def _named(session: ChatSession, messages: MessageQuerySet, id: uuid.UUID) -> AttachedFile | None:
+def _named(access: MemoryAccess, messages: MessageQuerySet, id: uuid.UUID) -> AttachedFile | None:
     """Return the file `id` of `messages`; None when it is of none of them."""
     with_file = messages.filter(file_names__attachment=id)
-    return next((file for file in of_messages(session, with_file) if file.id == id), None)
+    return next((file for file in of_messages(access, with_file) if file.id == id), None)
 
 
-def ways_to(session: ChatSession, through_seq: int, tool: str) -> list[str]:
-    """Return for each of the newest files of the messages of `session` up to `through_seq` how it is read again by
-    `tool`; [] where the session may not read them."""
-    if not may_read(session):
+def ways_to(access: MemoryAccess, through_seq: int, tool: str) -> list[str]:
+    """Return for each of the newest files of the messages of a conversation up to `through_seq` how it is read again by
+    `tool`; [] where it may not read them."""
+    if not access.may_read:
         return []
-    replaced = session.messages.shown().filter(seq__lte=through_seq)
-    replaced = replaced.filter(seq__gt=session.shared_seq if session.is_shared else 0)
-    files = {file.id: file for file in of_messages(session, replaced)}
+    replaced = access.session.messages.shown().filter(seq__gt=access.after_seq, seq__lte=through_seq)
+    files = {file.id: file for file in of_messages(access, replaced)}
     newest = list(files.values())[-NAMED_MAX_COUNT:]
     return [f"[{file.name}: read it again with {tool}, path {file.path}]" for file in newest]

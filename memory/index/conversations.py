@@ -2,7 +2,7 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from django.conf import settings
 from django.db import transaction
@@ -11,14 +11,15 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
 from chat.models import ChatSession, Message
+from memory.access.decided import MemoryAccess
+from memory.access.load import access_of, accesses_of, locked_accesses
+from memory.access.transcripts import of_transcripts
 from memory.index import attached_files
 from memory.index.attached_files import AttachedFile
 from memory.index.documents import flags_of
-from memory.index.transcripts import TranscriptMessage, is_kept, kept_messages, transcript_messages, transcript_space
+from memory.index.transcripts import TranscriptMessage, kept_messages, transcript_messages
 from memory.index.vectors import embed_transcript, embedded_text
 from memory.models import Forgetting, TranscriptChunk, TranscriptIndex
-from memory.policy import switches
-from memory.policy.access import lock_session, switches_of
 from memory.policy.switches import Switch
 from memory.text.chunking import chunks_of, speakers
 from memory.text.index_format import LAYOUT_VERSION, pack, text_key
@@ -39,7 +40,8 @@ def after_turn(session: ChatSession) -> int | None:
 
     Return the id of the due index, or None.
     """
-    if not _is_wanted(session):
+    access = access_of(session)
+    if not _is_wanted(access):
         return None
     index = TranscriptIndex.objects.filter(session=session).defer("data").first()
     through = index.through_seq if index else 0
@@ -49,7 +51,7 @@ def after_turn(session: ChatSession) -> int | None:
     if index is not None and index.due_at is not None and fresh >= 2 * UNINDEXED_MIN_MESSAGES:
         # Do not postpone further: a conversation without pauses would never be indexed.
         return index.pk
-    return _make_due([session], clock.database_now() + dt.timedelta(seconds=DEBOUNCE_SECONDS))[0]
+    return _make_due([access], clock.database_now() + dt.timedelta(seconds=DEBOUNCE_SECONDS))[0]
 
 
 def request(session: ChatSession) -> int | None:
@@ -57,16 +59,16 @@ def request(session: ChatSession) -> int | None:
 
     Return the id of the due index, or None if it is up to date or the session may not be indexed.
     """
-    return next(iter(request_all([session])), None)
+    return next(iter(request_all([access_of(session)])), None)
 
 
-def request_all(sessions: Sequence[ChatSession]) -> list[int]:
-    """Request an index of each of `sessions` now. Return the ids of the due indexes."""
-    wanted = [session for session in sessions if _is_wanted(session)]
+def request_all(accesses: Iterable[MemoryAccess]) -> list[int]:
+    """Request an index of each of these conversations now. Return the ids of the due indexes."""
+    wanted = {access.session.pk: access for access in accesses if _is_wanted(access)}
     covered = TranscriptIndex.objects.filter(session__in=wanted, layout=LAYOUT_VERSION)
     indexed = dict(covered.values_list("session", "through_seq"))
-    complete = ChatSession.objects.filter(pk__in=[session.pk for session in wanted]).last_complete_seqs()
-    fresh = [session for session in wanted if complete.get(session.pk, 0) > indexed.get(session.pk, 0)]
+    complete = ChatSession.objects.filter(pk__in=wanted).last_complete_seqs()
+    fresh = [access for pk, access in wanted.items() if complete.get(pk, 0) > indexed.get(pk, 0)]
     return _make_due(fresh, clock.database_now())
 
 
@@ -78,7 +80,7 @@ def request_unless_due(session: ChatSession) -> int | None:
 
 def covers(session: ChatSession, through_seq: int) -> bool:
     """Return whether the messages of `session` up to `through_seq` are indexed as they are now, or may not be."""
-    if not _is_wanted(session):
+    if not _is_wanted(access_of(session)):
         return True
     # An index that is due is of another branch, or has lines that were forgotten.
     current = TranscriptIndex.objects.filter(session=session, layout=LAYOUT_VERSION, through_seq__gte=through_seq)
@@ -91,7 +93,8 @@ def after_switch(session: ChatSession) -> int | None:
     Return the id of the due index, or None if the session has no index.
     """
     index = TranscriptIndex.objects.filter(session=session).defer("data").first()
-    return _make_due([session], clock.database_now())[0] if index is not None and _is_wanted(session) else None
+    access = access_of(session) if index is not None else None
+    return _make_due([access], clock.database_now())[0] if access and _is_wanted(access) else None
 
 
 def run(index_id: int) -> bool:
@@ -105,24 +108,24 @@ def run(index_id: int) -> bool:
         index = due.select_related("session__owner").defer("data").first()
         if index is None:
             return False
-        session = index.session
-        if is_kept(session) and transcript_space(session).pk != index.space_id:
+        session, access = index.session, access_of(index.session)
+        if access.keeps_transcript and access.transcript_space.pk != index.space_id:
             # It was shared, or made private: nothing of the index stays in the other space.
             index.delete()
-            _make_due([session], clock.database_now())
+            _make_due([access], clock.database_now())
             return False
         through = session.last_complete_seq()
         forgettings = Forgetting.objects.filter(space=index.space_id)
         known = forgettings.count()
-        chunks, packed = build_chunks(session, through)
-        locked = lock_session(session.pk)
-        if locked is None or not is_kept(locked) or transcript_space(locked).pk != index.space_id:
+        chunks, packed = build_chunks(access, through)
+        current = locked_accesses([session.pk]).get(session.pk)
+        if current is None or not current.keeps_transcript or current.transcript_space.pk != index.space_id:
             index.delete()
             return False
         if forgettings.count() != known:
             # It may contain words that were forgotten in between; the index is still due.
             return False
-        if Switch.TRANSCRIPTS not in switches_of(session):
+        if not _is_wanted(current):
             TranscriptIndex.objects.filter(pk=index_id).update(due_at=None)
             return False
         _write_chunks(index, chunks)
@@ -140,14 +143,14 @@ def run(index_id: int) -> bool:
     return True
 
 
-def build_chunks(session: ChatSession, through_seq: int) -> tuple[list[TranscriptChunk], bytes]:
+def build_chunks(access: MemoryAccess, through_seq: int) -> tuple[list[TranscriptChunk], bytes]:
     """Return the chunks of the transcript up to the message `through_seq`, and the packed index of them.
 
     An exchange, from one message of the person to their next, is a section. The files that are attached to a message
     come before it, as they do in a request, each in sections of its own.
     """
-    said = list(transcript_messages(session, through_seq))
-    files = attached_files.of_messages(session, kept_messages(session, through_seq))
+    said = list(transcript_messages(access, through_seq))
+    files = attached_files.of_messages(access, kept_messages(access, through_seq))
     language = language_of("\n".join(one.text for one in said))
     names = speakers(chunk.text for one in said for chunk in chunks_of(one.text))
     chunks: list[TranscriptChunk] = []
@@ -161,7 +164,7 @@ def build_chunks(session: ChatSession, through_seq: int) -> tuple[list[Transcrip
         for chunk in chunks_of(one.text):
             section = first_section + chunk.section
             found = terms_of(chunk.text, language)
-            day = session.owner.day(one.at)
+            day = access.session.owner.day(one.at)
             key = text_key(embedded_text(chunk.text, names))
             line = message.line if message else 1
             chunks.append(
@@ -193,17 +196,12 @@ def due(limit: int = 200) -> list[int]:
     for index in misplaced().select_related("session__owner", "session__agent").defer("data"):
         moved(index.session)
     idle_since = clock.database_now() - dt.timedelta(minutes=settings.IDLE_MINUTES)
-    kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=idle_since)
-    kept = kept.exclude(shared_at=None, owner__in=switches.people_without(Switch.TRANSCRIPTS))
-    kept = kept.exclude(shared_at=None, agent__own_memory=True).exclude(kind=ChatSession.Kind.BEAT)
-    if Switch.TRANSCRIPTS not in switches.of_spaces():
-        kept = kept.filter(shared_at=None)
     # Conversations without an index have neither.
     through, layout = (Coalesce(F(f"transcript_index__{name}"), 0) for name in ("through_seq", "layout"))
-    behind = kept.annotate(through=through, layout=layout).filter(last_seq__gt=0)
+    behind = of_transcripts().filter(active_at__lt=idle_since, last_seq__gt=0).annotate(through=through, layout=layout)
     behind = behind.filter(Q(last_seq__gt=F("through")) | ~Q(layout=LAYOUT_VERSION))
-    for session in behind.select_related("owner").order_by("-active_at")[:limit]:
-        request(session)
+    sessions = list(behind.select_related("owner", "agent").order_by("-active_at")[:limit])
+    request_all(accesses_of(sessions).values())
     ready = TranscriptIndex.objects.filter(due_at__lte=clock.database_now()).order_by("due_at")
     return list(ready.values_list("pk", flat=True)[:limit])
 
@@ -212,7 +210,7 @@ def rebuild(sessions: Collection[uuid.UUID]) -> None:
     """Delete the indexes of `sessions` at once, because lines were forgotten, and make them due to be built again."""
     for index in TranscriptIndex.objects.filter(session__in=sessions).select_related("session__owner").defer("data"):
         index.delete()
-        _make_due([index.session], clock.database_now())
+        _make_due([access_of(index.session)], clock.database_now())
 
 
 def misplaced() -> QuerySet[TranscriptIndex]:
@@ -241,8 +239,8 @@ def forget(session: ChatSession) -> int | None:
     return index.space_id
 
 
-def _is_wanted(session: ChatSession) -> bool:
-    return is_kept(session) and Switch.TRANSCRIPTS in switches_of(session)
+def _is_wanted(access: MemoryAccess) -> bool:
+    return access.keeps_transcript and Switch.TRANSCRIPTS in access.on
 
 
 def _bytes_after(session: ChatSession, seq: int) -> int:
@@ -250,10 +248,10 @@ def _bytes_after(session: ChatSession, seq: int) -> int:
     return session.messages.filter(seq__gt=seq).aggregate(bytes=Sum(size))["bytes"] or 0
 
 
-def _make_due(sessions: Sequence[ChatSession], at: Combinable) -> list[int]:
+def _make_due(accesses: Sequence[MemoryAccess], at: Combinable) -> list[int]:
     indexes = [
-        TranscriptIndex(owner=session.owner, session=session, space=transcript_space(session), due_at=at)
-        for session in sorted(sessions, key=lambda session: session.pk)
+        TranscriptIndex(owner=each.session.owner, session=each.session, space=each.transcript_space, due_at=at)
+        for each in sorted(accesses, key=lambda each: each.session.pk)
     ]
     made = TranscriptIndex.objects.bulk_create(
         indexes, update_conflicts=True, unique_fields=["session"], update_fields=["due_at"]

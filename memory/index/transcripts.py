@@ -10,12 +10,14 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from chat.models import ChatSession, Message, MessageQuerySet
+from chat.models import Message, MessageQuerySet
+from memory.access.decided import MemoryAccess
+from memory.access.load import access_of
+from memory.access.transcripts import readable_transcripts, said_while_on
 from memory.policy import tombstones
-from memory.policy.access import is_shared, own_space, persons_space, readable_transcripts, said_while_on, sources_of
 from memory.policy.secrets import masked
 from memory.policy.switches import Switch
-from oneclaw.models import Space, User
+from oneclaw.models import User
 
 TRANSCRIPT_PATH = re.compile(r"/c/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 # The line of a label, as `message_label` writes it.
@@ -36,14 +38,14 @@ class TranscriptMessage:
     name: str = ""
 
 
-def transcript_messages(session: ChatSession, through_seq: int) -> Iterator[TranscriptMessage]:
-    """Yield the messages of `session` up to `through_seq` that were said while transcripts were on.
+def transcript_messages(access: MemoryAccess, through_seq: int) -> Iterator[TranscriptMessage]:
+    """Yield the messages of a conversation up to `through_seq` that were said while transcripts were on.
 
     Tool calls and results, forgotten lines, messages that other conversations sent, and those that a fork copied are
     left out.
     """
-    words = kept_messages(session, through_seq).exclude(text="")
-    known, names = tombstones.of_space(transcript_space(session).pk), names_in(session)
+    words = kept_messages(access, through_seq).exclude(text="")
+    known, names = tombstones.of_space(access.transcript_space.pk), names_in(access)
     line = 1
     for seq, role, at, text, author in words.order_by("seq").values_list("seq", "role", "created_at", "text", "author"):
         text, _ = masked(known.without_forgotten_words(text.strip("\n")))
@@ -52,52 +54,40 @@ def transcript_messages(session: ChatSession, through_seq: int) -> Iterator[Tran
         line += text.count("\n") + 3
 
 
-def kept_messages(session: ChatSession, through_seq: int) -> MessageQuerySet:
-    """Return the messages of `session` up to `through_seq` that its transcript, or its files, may be read of."""
+def kept_messages(access: MemoryAccess, through_seq: int) -> MessageQuerySet:
+    """Return the messages of a conversation up to `through_seq` that its transcript, or its files, may be read of."""
+    session = access.session
     shown = session.messages.filter(active=True, seq__gt=session.copied_seq, seq__lte=through_seq)
     shown = shown.filter(role__in=AUTHOR_NAMES).without_relayed()
-    return said_while_on(session, shown, Switch.TRANSCRIPTS)
+    return said_while_on(access, shown, Switch.TRANSCRIPTS)
 
 
-def read(session: ChatSession, path: str) -> str | None:
-    """Return the transcript with this `path`, as `session` may read it, or None.
+def read(access: MemoryAccess, path: str) -> str | None:
+    """Return the transcript with this `path`, as a conversation may read it, or None.
 
-    It must be of a conversation of the same owner, and one that is_kept. Of its own transcript, `session` reads the
-    messages that a summary replaces in what its model is sent.
+    It must be of a conversation of the same owner or space, and one that is kept. Of its own transcript, a conversation
+    reads the messages that a summary replaces in what its model is sent.
     """
-    found, sources = TRANSCRIPT_PATH.fullmatch(path), sources_of(session)
-    if found is None or not sources.reads_transcripts:
+    found, session = TRANSCRIPT_PATH.fullmatch(path), access.session
+    if found is None or not access.reads_transcripts:
         return None
-    meant = readable_transcripts(session).filter(pk=uuid.UUID(found[1])).first()
-    if meant is None or not is_kept(meant):
+    meant = readable_transcripts(access).select_related("agent", "owner").filter(pk=uuid.UUID(found[1])).first()
+    if meant is None or not (its := access_of(meant)).keeps_transcript:
         return None
-    through = sources.but_session_after if meant.pk == session.pk else meant.last_complete_seq()
-    parts = transcript_messages(meant, through)
+    through = session.summarised_seq() if meant.pk == session.pk else meant.last_complete_seq()
+    parts = transcript_messages(its, through)
     local = session.owner.local
     return "\n\n".join(f"{message_label(one.name or one.role, local(one.at))}\n{one.text}" for one in parts) or None
 
 
-def transcript_space(session: ChatSession) -> Space:
-    """Return the space whose members may search the transcript of `session`: that of a shared conversation, otherwise
-    the own one of its owner."""
-    return own_space(session) if is_shared(session) else persons_space(session.owner)
-
-
-def names_in(session: ChatSession) -> dict[int | None, str]:
-    """Return the names of the people who write in `session`, by their ids, that of its owner by None; {} for a private
-    one."""
-    if not is_shared(session):
+def names_in(access: MemoryAccess) -> dict[int | None, str]:
+    """Return the names of the people who write in a conversation, by their ids, that of its owner by None; {} for a
+    private one."""
+    session = access.session
+    if not access.is_of_space:
         return {}
     people = User.objects.filter(pk__in=session.messages.exclude(author=None).values("author"))
     return {None: str(session.owner), **{person.pk: str(person) for person in people}}
-
-
-def is_kept(session: ChatSession) -> bool:
-    """Return whether the transcript of `session` may be searched, if the switch is on."""
-    kept = session.mode == ChatSession.Mode.AGENT and session.deleted_at is None
-    kept = kept and session.kind != ChatSession.Kind.BEAT
-    # Conversations with an agent that has its own memory are not read by other agents, unless they are a space's.
-    return kept and (is_shared(session) or not session.agent.own_memory)
 
 
 def message_label(role: str, at: dt.datetime) -> str:

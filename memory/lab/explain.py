@@ -6,9 +6,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from memory.access.sources import Sources
 from memory.lab.golden import bare, rank_of
 from memory.models import MemoryDocument
-from memory.policy.access import Sources
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import Passage
 from oneclaw.models import Space

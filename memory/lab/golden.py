@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from django.conf import settings
 from django.db import transaction
 
+from memory.access.sources import sources_of_person
 from memory.index.embeddings import embedder
 from memory.index.models import model_name
 from memory.models import GoldenQuestion, LabRun
-from memory.policy import switches
-from memory.policy.access import Sources
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import Passage
 from memory.text.index_format import LAYOUT_VERSION
@@ -64,7 +63,7 @@ def run(space: Space, user: User) -> LabRun | None:
     questions = list(space.golden_questions.order_by("pk"))
     if not questions:
         return None
-    manager = HybridSearchManager([space], sources_of(user))
+    manager = HybridSearchManager([space], sources_of_person(user))
     for question in questions:
         found = manager.search(question.question, max_results=RESULTS_COUNT, today=user.day())
         question.rank = rank_of(question.expected, found)
@@ -94,12 +93,6 @@ def drop(space: Space) -> tuple[LabRun, LabRun] | None:
     runs = list(space.lab_runs.order_by("-pk")[:MAX_RUNS])
     before = next((each for each in runs if each.setup != runs[0].setup), None)
     return (runs[0], before) if before is not None and runs[0].share < before.share else None
-
-
-def sources_of(user: User) -> Sources:
-    """Return what the lab searches for `user`: documents, and transcripts if their switch is on."""
-    said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
-    return Sources(transcripts_of=said_by, shared_transcripts=said_by is not None, asked_by=user)
 
 
 def rank_of(expected: str, passages: Iterable[Passage]) -> int | None:

@@ -7,10 +7,10 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import Pick, Picker, PickingScope
-from chat.models import ChatSession
+from memory.access.decided import MemoryAccess
+from memory.access.load import access_of
 from memory.library.search import page_address
 from memory.models import FileVersion, LibraryFile
-from memory.policy.access import is_shared
 from oneclaw.models import Space, User
 from oneclaw.words import contains
 
@@ -34,23 +34,22 @@ def address(user: User, key: str) -> str:
     return page_address(file.pk, 0) if file else ""
 
 
-def readable(session: ChatSession, ids: Collection[int]) -> QuerySet[LibraryFile]:
-    """Return those of the documents `ids` that `session` may be sent now: its owner may see them; in a shared session,
+def readable(access: MemoryAccess, ids: Collection[int]) -> QuerySet[LibraryFile]:
+    """Return those of the documents `ids` that a conversation may be sent now: its owner may see them; in a shared one,
     they are of its space."""
-    if is_shared(session):
-        return LibraryFile.objects.filter(space=session.space_id or 0, pk__in=ids)
-    return LibraryFile.objects.visible_to(session.owner).filter(pk__in=ids)
+    if access.person is None:
+        return LibraryFile.objects.filter(space=access.home.space, pk__in=ids)
+    return LibraryFile.objects.visible_to(access.person).filter(pk__in=ids)
 
 
 def _offered(scope: PickingScope) -> QuerySet[LibraryFile]:
     """Return the documents that were read, in the libraries from which may be picked there."""
     files = LibraryFile.objects.visible_to(scope.user).filter(index__isnull=False)
-    session = scope.session
-    if session is not None and is_shared(session):
-        files = files.filter(space=session.space_id or 0)
-    else:
-        space_id = session.space_id if session is not None else scope.space_id
-        files = files.filter(Q(space__owner=scope.user, space__kind=Space.Kind.OWN) | Q(space=space_id or 0))
+    space_id = scope.session.space_id if scope.session else scope.space_id
+    spaces = Q(space=space_id or 0)
+    if scope.session is None or access_of(scope.session, scope.user).person:
+        spaces |= Q(space__owner=scope.user, space__kind=Space.Kind.OWN)
+    files = files.filter(spaces)
     return files.select_related("space", "index__version")
 
 

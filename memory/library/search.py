@@ -8,8 +8,8 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from memory.access.sources import Sources
 from memory.models import LibraryFile
-from memory.policy.access import Sources
 from memory.search.manager import HybridSearchManager
 from memory.search.statements import OF_LIBRARIES
 from oneclaw.models import Space, User

@@ -6,6 +6,7 @@ claim itself is that of every job (oneclaw/jobs.py).
 """
 
 import datetime as dt
+import uuid
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -14,9 +15,11 @@ from django.db import transaction
 from django.db.models import Max
 
 from chat.models import ChatSession, Message
+from memory.access.decided import MemoryAccess
+from memory.access.load import locked_accesses
+from memory.access.transcripts import said_while_on
 from memory.models import Flush
 from memory.notes.summary import TranscriptEntry
-from memory.policy.access import is_shared, lock_session, own_space, said_while_on, switches_of
 from memory.policy.switches import Switch
 from memory.policy.tombstones import of_space
 from oneclaw import llm
@@ -39,8 +42,7 @@ class Claim:
     """The right to finish one flush, with its range of messages, and the space that its notes go into."""
 
     flush: Flush
-    session: ChatSession
-    space: Space
+    access: MemoryAccess
     after_seq: int
     through_seq: int
     day: dt.date
@@ -51,6 +53,16 @@ class Claim:
     noted: frozenset[int]
 
     @property
+    def session(self) -> ChatSession:
+        """Return the conversation."""
+        return self.access.session
+
+    @property
+    def space(self) -> Space:
+        """Return the space that the notes go into."""
+        return self.access.home.space
+
+    @property
     def said(self) -> list[TranscriptEntry]:
         """Return the messages to be noted, without forgotten words."""
         known = of_space(self.space.pk)
@@ -58,7 +70,7 @@ class Claim:
         spoken = (message for message in spoken if message.pk in self.noted)
         # Words in the person's place that they have not written are not noted as theirs.
         spoken = (message for message in spoken if message.is_by_person or message.role != Message.Role.USER)
-        others = frozenset[int]() if is_shared(self.session) else self.of_others
+        others = frozenset[int]() if self.access.is_of_space else self.of_others
         local = self.session.owner.local
         return [
             TranscriptEntry(
@@ -85,7 +97,7 @@ class Claim:
 
     def name(self, message: Message) -> str:
         """Return the name of the person who wrote `message` of a shared conversation; "" in a private one."""
-        if not is_shared(self.session) or message.role != Message.Role.USER:
+        if self.access.person or message.role != Message.Role.USER:
             return ""
         return str(message.author or self.session.owner)
 
@@ -96,49 +108,49 @@ def claim_flush(flush_id: int) -> Claim | None:
     session_id = Flush.objects.due().filter(pk=flush_id).values_list("session_id", flat=True).first()
     if session_id is None:
         return None
-    session = lock_session(session_id)
+    access = noted(session_id)
     flush = Flush.objects.due().filter(pk=flush_id).first()
     if flush is None:
         return None
-    if session is None or not is_noted(session):
+    if access is None:
         flush.delete()
         return None
+    session = access.session
     if session.flushes.running().exclude(pk=flush_id).exists():
         return None
     after = covered_through(session) if flush.after_seq is None else flush.after_seq
     complete = session.last_complete_seq()
-    messages = _range(session, after, flush.through_seq or complete)
+    messages = _range(access, after, flush.through_seq or complete)
     if not messages:
         flush.delete()
         return None
     through, day = messages[-1].seq, session.owner.day(messages[0].created_at)
     # Where its notes go is decided now: it may have been shared since the flush was requested.
-    space = own_space(session)
-    claimed = Flush.objects.claim(flush_id, after_seq=after, through_seq=through, day=day, space=space)
+    claimed = Flush.objects.claim(flush_id, after_seq=after, through_seq=through, day=day, space=access.notes_to)
     if claimed is None:
         return None
     return Claim(
         flush=claimed,
-        session=session,
-        space=space,
+        access=access,
         after_seq=after,
         through_seq=through,
         day=day,
         more=through < complete,
         messages=messages,
-        noted=_noted(session, messages),
+        noted=_noted(access, messages),
     )
 
 
-def lock_claim(claim: Claim) -> None:
-    """Lock the session and the flush of `claim` until the end of the transaction.
+def lock_claim(claim: Claim) -> MemoryAccess:
+    """Lock the session and the flush of `claim` until the end of the transaction, and return the access now.
 
     Raise ClaimLostError when another worker has claimed the flush, or when the session may no longer be noted.
     """
-    session = lock_session(claim.session.pk)
-    if session is None or not is_noted(session):
+    access = noted(claim.session.pk)
+    if access is None:
         raise ClaimLostError
     claim.flush.heartbeat()
+    return access
 
 
 def postpone(claim: Claim, error: Exception) -> None:
@@ -161,18 +173,10 @@ def covered_through(session: ChatSession) -> int:
     return session.flushes.finished().aggregate(through=Max("through_seq"))["through"] or session.copied_seq
 
 
-def is_noted(session: ChatSession) -> bool:
-    """Return whether notes of `session` may be written now."""
-    if is_shared(session) and (session.space is None or session.space.archived_at is not None):
-        return False
-    return Switch.SAVED in switches_of(session)
-
-
-def refuse_moved(claim: Claim) -> None:
-    """Raise MovedError when the notes of `claim` would not go into its space any more. The session is locked."""
-    session = ChatSession.objects.select_related("owner", "agent").get(pk=claim.session.pk)
-    if own_space(session).pk != claim.space.pk:
-        raise MovedError
+def noted(session_id: uuid.UUID) -> MemoryAccess | None:
+    """Lock the session and return its access; None when notes of it may not be written now."""
+    access = locked_accesses([session_id]).get(session_id)
+    return access if access and access.notes_to else None
 
 
 def error_text(error: Exception) -> str:
@@ -180,15 +184,15 @@ def error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARS]
 
 
-def _range(session: ChatSession, after: int, through: int) -> list[Message]:
+def _range(access: MemoryAccess, after: int, through: int) -> list[Message]:
     """Return the messages of the next flush: up to the owner's midnight, and at most RANGE_MAX_CHARS characters, or
     fewer when they would not fit the model's window."""
-    most = llm.prompt_chars(settings.FAST_MODEL, RANGE_MAX_CHARS)
+    session, most = access.session, llm.prompt_chars(settings.FAST_MODEL, RANGE_MAX_CHARS)
     messages: list[Message] = []
     size = 0
     rows = session.messages.filter(seq__gt=after, seq__lte=through).order_by("seq")
     columns = ("seq", "role", "active", "text", "meta", "created_at", "session_id", "author")
-    found = rows.select_related("author") if is_shared(session) else rows.only(*columns)
+    found = rows.select_related("author") if access.is_of_space else rows.only(*columns)
     for message in found.iterator(chunk_size=500):
         size += len(message.text)
         if messages and size > most:
@@ -199,6 +203,6 @@ def _range(session: ChatSession, after: int, through: int) -> list[Message]:
     return messages
 
 
-def _noted(session: ChatSession, messages: list[Message]) -> frozenset[int]:
-    rows = session.messages.filter(pk__in=[message.pk for message in messages])
-    return frozenset(said_while_on(session, rows, Switch.SAVED).values_list("pk", flat=True))
+def _noted(access: MemoryAccess, messages: list[Message]) -> frozenset[int]:
+    rows = access.session.messages.filter(pk__in=[message.pk for message in messages])
+    return frozenset(said_while_on(access, rows, Switch.SAVED).values_list("pk", flat=True))

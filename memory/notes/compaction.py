@@ -1,9 +1,10 @@
 """Note and index the messages that a summary is about to replace in what the model is sent, before it does."""
 
 from chat.models import ChatSession
+from memory.access.load import access_of
 from memory.index import conversations
 from memory.notes import flush
-from memory.notes.claims import covered_through, is_noted
+from memory.notes.claims import covered_through
 from oneclaw.tasks import hint
 
 
@@ -16,7 +17,7 @@ def prepare(session: ChatSession, through_seq: int) -> bool:
     current = kept.select_related("owner", "agent").first()
     if current is None:
         return True
-    is_covered = not is_noted(current) or covered_through(current) >= through_seq
+    is_covered = access_of(current).notes_to is None or covered_through(current) >= through_seq
     # An open flush is left alone: the sweep sends it when it is due, which after a failure is later.
     if not is_covered and not current.flushes.open().exists():
         queued = flush.request(current, "compaction")

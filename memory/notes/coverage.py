@@ -8,8 +8,9 @@ from django.db.models import F, Max, Q
 from django.db.models.functions import Coalesce
 
 from chat.models import ChatSession, Message
+from memory.access.load import access_of
 from memory.models import Flush, MemoryDocument
-from memory.notes.claims import covered_through, is_noted
+from memory.notes.claims import covered_through
 from memory.policy.imported import IMPORTED
 from oneclaw.models import User
 
@@ -105,7 +106,7 @@ def _became(flush: Flush) -> tuple[str, str]:
 def _what_follows(session: ChatSession) -> tuple[str, str]:
     if session.deleted_at is not None:
         return "skipped", "the conversation was deleted before they were noted"
-    if not is_noted(session):
+    if access_of(session).notes_to is None:
         return "skipped", "saved memory is switched off"
     queued = session.flushes.queued().first()
     if queued is None:

@@ -12,11 +12,12 @@ from contextlib import suppress
 from django.db import transaction
 
 from chat.models import ChatSession
+from memory.access.decided import MemoryAccess
+from memory.access.load import locked_accesses
 from memory.documents.write import StaleVersionError
 from memory.models import DocumentJob
 from memory.notes import last_messages, recent
-from memory.notes.claims import error_text, is_noted
-from memory.policy.access import lock_session, lock_sessions, own_space
+from memory.notes.claims import error_text
 from oneclaw.jobs import ClaimLostError
 from oneclaw.llm import BudgetUsedUpError
 
@@ -37,8 +38,8 @@ def request(session: ChatSession, kind: DocumentJob.Kind, through_seq: int) -> D
 def request_all(through_seqs: Mapping[uuid.UUID, int], kind: DocumentJob.Kind) -> list[DocumentJob]:
     """Return the open jobs of this kind of the sessions in `through_seqs`, each extended to the messages up to its
     number there. Idempotent."""
-    locked = lock_sessions(session_id for session_id, through in through_seqs.items() if through)
-    kept = [session for session in locked if WRITERS[kind].is_wanted(session)]
+    locked = locked_accesses(session_id for session_id, through in through_seqs.items() if through)
+    kept = {pk: access for pk, access in locked.items() if WRITERS[kind].is_wanted(access)}
     jobs: dict[uuid.UUID, DocumentJob] = {
         job.session_id: job for job in DocumentJob.objects.open().filter(session__in=kept, kind=kind)
     }
@@ -47,25 +48,26 @@ def request_all(through_seqs: Mapping[uuid.UUID, int], kind: DocumentJob.Kind) -
         job.save(update_fields=["through_seq"])
     made = [
         DocumentJob(
-            owner=session.owner,
-            session=session,
-            space=own_space(session),
+            owner=access.session.owner,
+            session=access.session,
+            space=access.home.space,
             kind=kind,
-            through_seq=through_seqs[session.pk],
+            through_seq=through_seqs[pk],
         )
-        for session in kept
-        if session.pk not in jobs
+        for pk, access in kept.items()
+        if pk not in jobs
     ]
     return [*jobs.values(), *DocumentJob.objects.bulk_create(made)]
 
 
-def request_summary_alone(session: ChatSession) -> DocumentJob | None:
-    """Request the summary of a session that is not flushed because saved memory is off.
+def request_summary_alone(access: MemoryAccess) -> DocumentJob | None:
+    """Request the summary of a conversation that is not flushed because saved memory is off.
 
-    Return None when the session is flushed, and when a summary job already covers its messages.
+    Return None when it is flushed, and when a summary job already covers its messages.
     """
-    if is_noted(session):
+    if access.notes_to:
         return None
+    session = access.session
     kind, through_seq = DocumentJob.Kind.RECENT, session.last_complete_seq()
     if session.document_jobs.filter(kind=kind, through_seq__gte=through_seq).exists():
         return None
@@ -139,5 +141,5 @@ def finish(job: DocumentJob) -> None:
 
 def _wanted_session(job: DocumentJob) -> ChatSession | None:
     """Return the job's session under its row lock; None when the document is not to be written."""
-    session = lock_session(job.session_id)
-    return session if session and WRITERS[DocumentJob.Kind(job.kind)].is_wanted(session) else None
+    access = locked_accesses([job.session_id]).get(job.session_id)
+    return access.session if access and WRITERS[DocumentJob.Kind(job.kind)].is_wanted(access) else None

@@ -9,15 +9,18 @@ The model is called outside of any transaction, by the worker that holds the cla
 import datetime as dt
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, F, Max, OuterRef, Q, Subquery
+from django.db.models import Exists, F, Max, OuterRef, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import dateformat, translation
 
 from chat.models import ChatSession
+from memory.access.decided import MemoryAccess
+from memory.access.load import access_of, locked_accesses
+from memory.access.transcripts import of_notes
 from memory.documents import write
 from memory.documents.write import Append, Author, Separator, Source
 from memory.models import DocumentJob, Flush, MemoryDocument, MemoryRevision, content_hash
@@ -28,16 +31,13 @@ from memory.notes.claims import (
     MovedError,
     claim_flush,
     error_text,
-    is_noted,
     lock_claim,
     postpone,
-    refuse_moved,
 )
 from memory.notes.own_words import PartedNotes, parted
 from memory.notes.payers import payer_of_notes
 from memory.notes.summary import extract, summarise
-from memory.policy import switches, tombstones
-from memory.policy.access import is_shared, lock_sessions, own_space
+from memory.policy import tombstones
 from memory.policy.imported import IMPORTED, title_for_memory
 from memory.policy.same_words import without_lines_of
 from memory.policy.secrets import masked
@@ -57,26 +57,27 @@ class NotWrittenError(Exception):
     """The log does not end with the notes that were just appended to it."""
 
 
+@transaction.atomic
 def request(session: ChatSession, reason: str) -> Flush | None:
     """Return the queued flush of the unflushed messages of `session`; None when there are none. Idempotent.
 
     An answer that is still being written counts: the flush is due once it has ended.
     """
-    return request_all([session], reason).get(session.pk)
+    return request_all(locked_accesses([session.pk]), reason).get(session.pk)
 
 
-@transaction.atomic
-def request_all(sessions: Sequence[ChatSession], reason: str) -> dict[uuid.UUID, Flush]:
-    """Return the queued flushes of the unflushed messages of `sessions`, by session. Idempotent."""
-    kept = [session for session in lock_sessions(session.pk for session in sessions) if is_noted(session)]
+def request_all(locked: Mapping[uuid.UUID, MemoryAccess], reason: str) -> dict[uuid.UUID, Flush]:
+    """Return the queued flushes of the unflushed messages of these conversations, whose rows are locked, by their ids.
+    Idempotent."""
+    kept = {pk: access for pk, access in locked.items() if access.notes_to}
     found: dict[uuid.UUID, Flush] = {
         queued.session_id: queued for queued in Flush.objects.queued().filter(session__in=kept)
     }
-    rest = [session for session in kept if session.pk not in found]
+    rest = [access.session for pk, access in kept.items() if pk not in found]
     covered = Flush.objects.filter(session__in=rest, through_seq__isnull=False).values_list("session")
     requested = dict(covered.annotate(through=Max("through_seq")))
     made = [
-        Flush(owner=session.owner, session=session, space=own_space(session), reason=reason)
+        Flush(owner=session.owner, session=session, space=kept[session.pk].notes_to, reason=reason)
         for session in rest
         if session.last_seq > requested.get(session.pk, session.copied_seq)
     ]
@@ -95,7 +96,7 @@ def run(flush_id: int) -> int | None:
     try:
         with claim.flush.heartbeats():
             notes, failure = _notes(claim)
-            sent = sent_until(claim.session, claim.through_seq, claim.after_seq)
+            sent = sent_until(claim.access, claim.through_seq, claim.after_seq)
             # An extract has only words that were typed.
             parts = parted(notes, sent) if failure is None else PartedNotes(notes)
         finish(claim, parts.own, failure, parts.waiting, is_foreign=bool(sent.foreign))
@@ -134,8 +135,8 @@ def finish(
     when the model wrote them. Raise ClaimLostError when the claim was lost, MovedError when the notes belong into
     another space by now, and NotWrittenError when the check fails.
     """
-    lock_claim(claim)
-    refuse_moved(claim)
+    if lock_claim(claim).notes_to != claim.space:
+        raise MovedError
     flush = claim.flush
     revision = _append(claim, notes, is_foreign=is_foreign) if notes else None
     for line, source in waiting:
@@ -164,7 +165,7 @@ def cover_imported(session: ChatSession, after_seq: int) -> None:
     Flush.objects.create(
         owner=session.owner,
         session=session,
-        space=own_space(session),
+        space=access_of(session).home.space,
         after_seq=after_seq,
         through_seq=session.last_seq,
         day=session.owner.day(),
@@ -180,12 +181,7 @@ def idle(now: dt.datetime | None = None, limit: int = 1000) -> list[ChatSession]
     latest = (now or clock.database_now()) - dt.timedelta(minutes=settings.IDLE_MINUTES)
     flushes = Flush.objects.filter(session=OuterRef("pk"))
     requested = flushes.filter(through_seq__isnull=False).order_by("-through_seq").values("through_seq")[:1]
-    kept = ChatSession.objects.filter(mode=ChatSession.Mode.AGENT, deleted_at=None, active_at__lt=latest)
-    kept = kept.exclude(shared_at=None, owner__in=switches.people_without(switches.Switch.SAVED))
-    unshared = Q() if switches.Switch.SAVED in switches.of_spaces() else Q(shared_at=None)
-    kept = kept.filter(unshared).exclude(Q(shared_at__isnull=False) & Q(space__archived_at__isnull=False))
-    kept = kept.exclude(kind=ChatSession.Kind.BEAT)
-    unnoted = kept.filter(last_seq__gt=Coalesce(Subquery(requested), F("copied_seq")))
+    unnoted = of_notes().filter(active_at__lt=latest, last_seq__gt=Coalesce(Subquery(requested), F("copied_seq")))
     waiting = flushes.filter(status=Flush.Status.QUEUED)
     return list(unnoted.exclude(Exists(waiting)).order_by("active_at")[:limit])
 
@@ -211,7 +207,7 @@ def _written(claim: Claim) -> tuple[str, str | None]:
         return extract(said), flush.error
     try:
         payer = payer_of_notes(flush, Spend.Purpose.NOTES)
-        return summarise(said, claim.day, payer, of_team=is_shared(claim.session)), None
+        return summarise(said, claim.day, payer, of_team=claim.access.is_of_space), None
     except ModelRequestError as failure:
         if flush.attempts < MODEL_MAX_ATTEMPTS or isinstance(failure, BudgetUsedUpError):
             raise
@@ -230,7 +226,7 @@ def _append(claim: Claim, notes: str, *, is_foreign: bool) -> MemoryRevision:
     author = Author(
         Source.FLUSH,
         # What several people said has no one author.
-        None if is_shared(claim.session) else claim.session.owner,
+        claim.access.person,
         message_id=last.pk,
         reason=Reason("change.notes", {"title": title}),
         operation_key=f"flush:{claim.session.pk}:{claim.after_seq}",

@@ -7,7 +7,10 @@ from django.conf import settings
 from django.template.loader import get_template
 from django.utils.text import slugify
 
-from chat.models import ChatSession, Message
+from chat.models import Message
+from memory.access.decided import MemoryAccess
+from memory.access.load import access_of
+from memory.access.transcripts import said_while_on
 from memory.documents import write as documents
 from memory.documents.write import Author, Replace, Source
 from memory.files import disk
@@ -16,7 +19,6 @@ from memory.models import DocumentJob, MemoryDocument
 from memory.notes.own_words import parted
 from memory.notes.payers import payer_of_notes
 from memory.policy import tombstones
-from memory.policy.access import is_shared, said_while_on, switches_of
 from memory.policy.imported import imported_through, title_for_memory
 from memory.policy.secrets import masked
 from memory.policy.switches import Switch
@@ -52,25 +54,25 @@ class LastMessages:
     is_foreign: bool = False
 
 
-def is_wanted(session: ChatSession) -> bool:
-    """Return whether the server and the owner of `session` want such documents."""
-    return settings.LAST_MESSAGES > 0 and not is_shared(session) and Switch.SAVED in switches_of(session)
+def is_wanted(access: MemoryAccess) -> bool:
+    """Return whether the server and the owner of a conversation want such documents."""
+    return settings.LAST_MESSAGES > 0 and access.person is not None and Switch.SAVED in access.on
 
 
 def compose(job: DocumentJob) -> LastMessages | None:
     """Return the last messages up to the job's `through_seq`, with a slug by the fast model, or the time of day when
     the model fails. None when the person said nothing."""
-    session = job.session
+    session, access = job.session, access_of(job.session)
     words = session.messages.said().without_relayed().filter(active=True)
     fresh = words.filter(seq__gt=imported_through(session), seq__lte=job.through_seq)
-    fresh = said_while_on(session, fresh, Switch.SAVED)
+    fresh = said_while_on(access, fresh, Switch.SAVED)
     newest = fresh.exclude(text="").order_by("-seq")
     said = list(newest[: settings.LAST_MESSAGES])[::-1]
     if not any(message.role == Message.Role.USER for message in said):
         return None
     local = session.owner.local
     known = tombstones.of_space(job.space_id)
-    sent = sent_until(session, job.through_seq)
+    sent = sent_until(access, job.through_seq)
     lines = [
         f"{local(message.created_at):%H:%M} {_speaker(message)}: "
         + shortened(masked(known.without_forgotten_words(text))[0], MESSAGE_MAX_CHARS, "this message was longer")

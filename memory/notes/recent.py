@@ -12,14 +12,16 @@ from django.conf import settings
 from django.db.models import Q
 from django.template.loader import get_template
 
-from chat.models import ChatSession, Message
+from chat.models import Message
+from memory.access.decided import MemoryAccess
+from memory.access.load import access_of
+from memory.access.transcripts import said_while_on
 from memory.documents import write as documents
 from memory.documents.write import Author, Delete, Replace, Source
 from memory.models import DocumentJob, MemoryDocument
 from memory.notes.claims import MODEL_MAX_ATTEMPTS
 from memory.notes.payers import payer_of_notes
 from memory.policy import tombstones
-from memory.policy.access import said_while_on, switches_of
 from memory.policy.imported import imported_through, title_for_memory
 from memory.policy.paths import RECENT_NAME
 from memory.policy.secrets import masked
@@ -58,9 +60,9 @@ class ConversationSummary:
     is_foreign: bool = False
 
 
-def is_wanted(session: ChatSession) -> bool:
-    """Return whether the owner of `session` wants the conversation in the document."""
-    return Switch.RECENT in switches_of(session)
+def is_wanted(access: MemoryAccess) -> bool:
+    """Return whether the owner of a conversation wants it in the document."""
+    return Switch.RECENT in access.on
 
 
 def compose(job: DocumentJob) -> ConversationSummary | None:
@@ -69,9 +71,9 @@ def compose(job: DocumentJob) -> ConversationSummary | None:
     The first line of the conversation is the title when the answer cannot be parsed, or when the model failed
     MODEL_MAX_ATTEMPTS times. Raise ModelRequestError before that.
     """
-    session = job.session
+    session, access = job.session, access_of(job.session)
     fresh = session.messages.filter(active=True, seq__gt=imported_through(session), seq__lte=job.through_seq)
-    words = said_while_on(session, fresh.said().without_relayed(), Switch.RECENT)
+    words = said_while_on(access, fresh.said().without_relayed(), Switch.RECENT)
     said = list(words.exclude(text="").order_by("seq").only("role", "text", "meta", "created_at", "session_id"))
     known = tombstones.of_space(job.space_id)
     first = next((message for message in said if message.role == Message.Role.USER), None)
@@ -89,7 +91,7 @@ def compose(job: DocumentJob) -> ConversationSummary | None:
         title, text = "", ""
     title = title or _title(typed) or title_for_memory(session)
     title, text = tombstones.title_without_forgotten(job.space_id, title), known.without_forgotten_words(text)
-    is_foreign = bool(sent_until(session, job.through_seq).foreign)
+    is_foreign = bool(sent_until(access, job.through_seq).foreign)
     return ConversationSummary(title, text, session.owner.local(said[-1].created_at), is_foreign)
 
 

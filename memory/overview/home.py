@@ -93,7 +93,7 @@ class Memories:
         return self.roles.get(space.pk) in SpaceMember.WRITERS
 
     def may_edit_curated(self, space: Space) -> bool:
-        """Return whether the person may change the curated memory of `space` directly, as memory.policy.access.may_edit
+        """Return whether the person may change the curated memory of `space` directly, as memory.access.rights.may_edit
         says."""
         if space.is_private or not space.needs_second_person:
             return self.may_write(space) and space.archived_at is None

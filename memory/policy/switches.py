@@ -4,6 +4,7 @@ A part that is off is neither written, nor read, nor offered as a tool. Switchin
 """
 
 import datetime as dt
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -14,7 +15,6 @@ from django.db import models
 from django.db.models import OuterRef, Q, QuerySet
 
 from memory.models import SwitchChoice
-from memory.policy.reading import once
 from oneclaw.models import User
 
 Switch = SwitchChoice.Switch
@@ -42,28 +42,24 @@ def server_setting(switch: SwitchChoice.Switch) -> str:
 
 def states(user: User) -> list[SwitchState]:
     """Return every switch of `user`, in the order in which a page shows them."""
-    chosen = once(kept_as(user.pk), lambda: dict(newest_choices(user.pk).values_list("switch", "on")))
-    found = []
-    for switch in Switch:
-        value = server_setting(switch)
-        is_on = value != "disabled" and chosen.get(switch, value == "on")
-        found.append(SwitchState(switch, is_on, value != "disabled"))
-    return found
+    on = on_for(user)
+    return [SwitchState(switch, switch in on, server_setting(switch) != "disabled") for switch in Switch]
+
+
+def on_for(user: User) -> frozenset[str]:
+    """Return the switches that are on for `user`."""
+    return on_with(dict(newest_choices(user.pk).values_list("switch", "on")))
+
+
+def on_with(chosen: Mapping[str, bool]) -> frozenset[str]:
+    """Return the switches that are on for a person who chose `chosen`, {switch: whether it is on}."""
+    values = {switch: server_setting(switch) for switch in Switch}
+    return frozenset(each for each, value in values.items() if value != "disabled" and chosen.get(each, value == "on"))
 
 
 def newest_choices(user_id: int | OuterRef) -> QuerySet[SwitchChoice]:
     """Return the newest choice of the person for each switch that they ever chose."""
     return SwitchChoice.objects.filter(user=user_id).order_by("switch", "-pk").distinct("switch")
-
-
-def kept_as(user_id: int) -> tuple[str, int]:
-    """Return the key under which `once` keeps {switch: whether it is on} of the person's choices."""
-    return "switches", user_id
-
-
-def on_for(user: User) -> frozenset[str]:
-    """Return the switches that are on for `user`."""
-    return frozenset(state.switch for state in states(user) if state.is_on)
 
 
 def of_spaces() -> frozenset[str]:

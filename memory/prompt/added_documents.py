@@ -14,6 +14,8 @@ from chat.attachments import chosen
 from chat.conversations.model_choice import model_of
 from chat.extensions import ContextItem
 from chat.models import ChatSession, Message
+from memory.access.decided import MemoryAccess
+from memory.access.load import access_of
 from memory.index.embeddings.failures import EmbeddingError
 from memory.library import texts
 from memory.library.picking import readable
@@ -34,13 +36,14 @@ BY_PATH_VERSION = 2
 PREFIX = "/d/"
 
 
-def document_items(session: ChatSession, message: Message) -> list[ContextItem]:
-    """Return the pieces of the documents that were added to `message`, in order, as far as `session` may be sent
-    them."""
+def document_items(access: MemoryAccess, message: Message) -> list[ContextItem]:
+    """Return the pieces of the documents that were added to `message`, in order, as far as the conversation
+    may be sent them."""
     ids = [int(key) for key in chosen.keys_in(message, NAME)]
     if not ids:
         return []
-    files = readable(session, ids).filter(index__isnull=False).select_related("space", "index__version").in_bulk()
+    session = access.session
+    files = readable(access, ids).filter(index__isnull=False).select_related("space", "index__version").in_bulk()
     facts = llm.cached_facts(model_of(session))
     left = llm.prompt_chars(model_of(session), int(settings.LIBRARY_ATTACHED * facts.chars_per_token))
     found: list[ContextItem] = []
@@ -61,7 +64,7 @@ def without_lost(session: ChatSession, found: Mapping[int, Sequence[ContextItem]
     if not held:
         return {}
     paths = {item["path"] for items in held.values() for item in items if item["kind"] in OF_DOCUMENTS}
-    kept = readable(session, [document_id(path) for path in paths]).values_list("pk", flat=True)
+    kept = readable(access_of(session), [document_id(path) for path in paths]).values_list("pk", flat=True)
     lost = paths - {f"{PREFIX}{pk}" for pk in kept}
     return {
         seq: [_lost(item["path"]) if item["kind"] in OF_DOCUMENTS and item["path"] in lost else item for item in items]

@@ -14,10 +14,9 @@ from django.template.loader import get_template
 from chat.context import per_message
 from chat.extensions import ContextItem
 from chat.models import ChatSession, Head, Message
+from memory.access.decided import MemoryAccess
 from memory.documents.diff import apply_hunks, reverse
 from memory.models import MemoryDocument, MemoryRevision
-from memory.models.documents import MemoryDocumentQuerySet
-from memory.policy.access import may_ask, may_read, own_documents, reads_written, shared_space, switches_of
 from memory.policy.addresses import address_in
 from memory.policy.paths import CURATED, CURATED_ALTERNATIVE
 from memory.policy.switches import Switch
@@ -35,63 +34,62 @@ WISHES_VERSION = 2
 
 @dataclass(frozen=True)
 class CuratedMemory:
-    """A curated memory that a conversation is sent: the one that it writes or, with `space`, that of the shared space
-    that it reads besides."""
+    """A curated memory that a conversation is sent: the one that it writes or, with `is_second`, that of the
+    shared space that it reads besides."""
 
-    documents: MemoryDocumentQuerySet
-    space: Space | None = None
+    space: Space
+    is_second: bool = False
 
     @property
     def kind(self) -> str:
         """Return the kind of its pieces in a head."""
-        return items.CURATED if self.space is None else items.SPACE_CURATED
+        return items.SPACE_CURATED if self.is_second else items.CURATED
 
     @property
     def kinds_of_changes(self) -> tuple[str, str]:
         """Return the kinds of its added and of its removed lines."""
-        return (ADDED, REMOVED) if self.space is None else (SPACE_ADDED, SPACE_REMOVED)
+        return (SPACE_ADDED, SPACE_REMOVED) if self.is_second else (ADDED, REMOVED)
 
     @property
     def paths(self) -> tuple[str, ...]:
         """Return the paths of the documents that hold it; the first one goes before the others."""
-        return (CURATED, CURATED_ALTERNATIVE) if self.space is None else (CURATED,)
+        return (CURATED,) if self.is_second else (CURATED, CURATED_ALTERNATIVE)
 
     def address(self, path: str) -> str:
         """Return what the model knows its document at `path` by."""
-        return path if self.space is None else address_in(self.space, path)
+        return address_in(self.space, path) if self.is_second else path
 
 
-def changed_items(session: ChatSession, message: Message) -> list[ContextItem]:
+def changed_items(access: MemoryAccess, message: Message) -> list[ContextItem]:
     """Return the lines that were added to and removed from each curated memory since the model was last sent it.
 
     What the conversation itself has saved is known to the model from the tool's result. Return none with the first
     message, and while the person has switched saved memory off.
     """
-    has_curated = may_read(session) and session.kind != ChatSession.Kind.SUB_SESSION
-    has_curated = has_curated and may_ask(message.author or session.owner, session)
-    if message.parent_id is None or session.head is None or not has_curated:
+    has_curated = access.may_ask and access.head_files is None
+    if message.parent_id is None or access.session.head is None or not has_curated:
         return []
-    memories = [CuratedMemory(own_documents(session))] if reads_written(session) else []
-    # None for a former member, who is sent nothing more of it.
-    if (space := shared_space(session)) is not None:
-        memories.append(CuratedMemory(MemoryDocument.objects.filter(space=space), space))
-    return [item for memory in memories for item in _changed_items(session, message, memory)]
+    memories = [CuratedMemory(access.home.space)] if access.reads_home else []
+    if access.second is not None:
+        memories.append(CuratedMemory(access.second.space, is_second=True))
+    return [item for memory in memories for item in _changed_items(access, message, memory)]
 
 
-def _changed_items(session: ChatSession, message: Message, memory: CuratedMemory) -> list[ContextItem]:
+def _changed_items(access: MemoryAccess, message: Message, memory: CuratedMemory) -> list[ContextItem]:
+    session = access.session
     addresses = {memory.address(path): path for path in memory.paths}
     in_head = [item for item in session.context.get(items.NAME, []) if item["kind"] == memory.kind]
     in_head = [item for item in in_head if item["path"] in addresses]
     if any(item["revision"] is None for item in in_head):
         # A head from before revisions were recorded: what the model knows cannot be told.
         return []
-    rows = memory.documents.filter(path__in=memory.paths)
+    rows = MemoryDocument.objects.filter(space=memory.space, path__in=memory.paths)
     known = _newest(in_head, addresses)
     versions = dict(rows.values_list("path", "version"))
     if _is_current(known, versions):
         return []
     known = _newest([*in_head, *_noted(session, message, memory)], addresses)
-    if _is_current(known, versions) or not {Switch.SAVED, Switch.PRELOADED} <= switches_of(session):
+    if _is_current(known, versions) or not {Switch.SAVED, Switch.PRELOADED} <= access.on:
         return []
     return _changes(session, memory, {document.path: document for document in rows}, *known)
 
@@ -220,10 +218,10 @@ def _item(kind: str, memory: CuratedMemory, document: MemoryDocument, lines: lis
         kept.append(line)
     path = memory.address(document.path)
     item = ContextItem(kind=kind, path=path, revision=document.version, lines=[], text="\n".join(kept))
-    if memory.space is None:
-        item["wording"] = WISHES_VERSION
-    else:
+    if memory.is_second:
         item["whose"] = items.name_in_prompt(memory.space.name)
+    else:
+        item["wording"] = WISHES_VERSION
     if left_out := sum(map(len, lines[len(kept) :])):
         item["left_out"] = left_out
     return item

@@ -8,11 +8,11 @@ from itertools import groupby
 from chat import extensions
 from chat.extensions import ContextFile, ContextFiles, ContextItem
 from chat.models import ChatSession
+from memory.access.decided import MemoryAccess
 from memory.documents.foreign import foreign_lines
 from memory.policy import switches
-from memory.policy.access import own_space, reads_written, shared_space, switches_of
 from memory.policy.addresses import address_in
-from memory.policy.paths import AGENTS, CURATED, CURATED_ALTERNATIVE, RECENT_NAME, SUB_SESSION_FILES, WORKSPACE_FILES
+from memory.policy.paths import AGENTS, CURATED, CURATED_ALTERNATIVE, RECENT_NAME, WORKSPACE_FILES
 from memory.policy.suggested import usable_files
 from memory.prompt.items import CURATED as CURATED_KIND
 from memory.prompt.items import FILE, RECENT, SPACE_CURATED, SPACE_FILE, name_in_prompt, piece, shown
@@ -32,13 +32,11 @@ SPACE_FILES = (AGENTS, CURATED, CURATED_ALTERNATIVE)
 FILE_MIN_CHARS = 500
 
 
-def context_items(session: ChatSession) -> list[ContextItem]:
-    """Return the pieces of the own space's files that a prompt of `session` holds, in order, and those of the shared
-    space that a private session is in, as far as it reads them."""
-    on = switches_of(session)
-    found = file_items(own_space(session), on, session) if reads_written(session) else []
-    space = shared_space(session)
-    return found if space is None else found + space_items(space, on)
+def context_items(access: MemoryAccess) -> list[ContextItem]:
+    """Return the pieces of files that a prompt of a conversation holds, in order: of the space that it writes, then of
+    the shared space that a private one is in, as far as it reads them."""
+    found = file_items(access.home.space, access.on, access) if access.reads_home else []
+    return found + space_items(access.second.space, access.on) if access.second else found
 
 
 def space_items(space: Space, on: frozenset[str]) -> list[ContextItem]:
@@ -56,17 +54,17 @@ def space_items(space: Space, on: frozenset[str]) -> list[ContextItem]:
     return found
 
 
-def file_items(space: Space, on: frozenset[str], session: ChatSession | None = None) -> list[ContextItem]:
+def file_items(space: Space, on: frozenset[str], access: MemoryAccess | None = None) -> list[ContextItem]:
     """Return the pieces of the files of `space` that a prompt holds, in order, when the switches `on` are on.
 
     Of a shared space these are its instructions and MEMORY.md. Blank files are left out, MEMORY.md and recent
-    conversations while they, or the preloading of MEMORY.md, are switched off, and the summary of `session`, for which
-    hooks may change the list. A sub-session has only SUB_SESSION_FILES. Every other file has at least one piece, even
-    if there is no room for any of its text.
+    conversations while they, or the preloading of MEMORY.md, are switched off, and the summary of the conversation of
+    `access`, for which hooks may change the list. A sub-session has only two files. Every other file has at least one
+    piece, even if there is no room for any of its text.
     """
     found = {path: (version, content) for path, version, content in _documents(space)}
-    if session is not None and session.kind == ChatSession.Kind.SUB_SESSION:
-        found = {path: found[path] for path in SUB_SESSION_FILES if path in found}
+    if access is not None and access.head_files is not None:
+        found = {path: found[path] for path in access.head_files if path in found}
     if not space.is_private:
         found = {path: found[path] for path in SPACE_FILES if path in found}
     if not {switches.Switch.SAVED, switches.Switch.PRELOADED} <= on:
@@ -75,11 +73,11 @@ def file_items(space: Space, on: frozenset[str], session: ChatSession | None = N
     recent = []
     if switches.Switch.RECENT in on and RECENT_NAME in found:
         foreign = foreign_lines(space, [RECENT_NAME])
-        recent = recent_items(*found[RECENT_NAME], str(session.pk) if session else "", foreign)
+        recent = recent_items(*found[RECENT_NAME], str(access.session.pk) if access else "", foreign)
     curated = CURATED if CURATED in found else CURATED_ALTERNATIVE
     stored = [ContextFile(path, found[path][1]) for path in (*WORKSPACE_FILES, curated) if path in found]
     stored = list(dict.fromkeys(stored))
-    files = [file for file in changed_by_hooks(session, stored) if file.text.strip()] if session else stored
+    files = [file for file in changed_by_hooks(access.session, stored) if file.text.strip()] if access else stored
 
     def pieces_of(kind: str, file: ContextFile, budget: int) -> list[ContextItem]:
         version = found.get(file.path, (0, ""))[0]

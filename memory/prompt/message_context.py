@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from chat.extensions import ContextItem
 from chat.models import ChatSession, Message
+from memory.access.load import access_of
 from memory.prompt.added_documents import document_items, documents_text, is_document
 from memory.prompt.changes import changed_items, changes_text, is_change
 from memory.prompt.recall import recalled_items, recalled_text
@@ -13,12 +14,13 @@ from memory.skills.offering import is_of_skill, message_skills, skills_text
 
 def message_items(session: ChatSession, message: Message) -> list[ContextItem]:
     """Return everything of memory that is sent to the model with `message`."""
-    changes = changed_items(session, message)
+    access = access_of(session, message.author or session.owner)
+    changes = changed_items(access, message)
     recalled = [
         item | {"mark": f"m{message.seq}-{number}"}
-        for number, item in enumerate(recalled_items(session, message, changes), 1)
+        for number, item in enumerate(recalled_items(access, message, changes), 1)
     ]
-    return [*changes, *recalled, *document_items(session, message), *message_skills(session, message)]
+    return [*changes, *recalled, *document_items(access, message), *message_skills(access, message)]
 
 
 def message_text(found: Sequence[ContextItem]) -> str:

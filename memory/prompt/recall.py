@@ -13,25 +13,15 @@ from django.template.loader import get_template
 from chat import extensions
 from chat.extensions import ContextItem
 from chat.models import ChatSession, MemoryChoice, Message
+from memory.access.decided import MemoryAccess
+from memory.access.load import access_of
+from memory.access.reading import read_again
+from memory.access.sources import Sources, recall_sources_of
 from memory.files.recent_changes import import_recent_changes
 from memory.index.embeddings.failures import EmbeddingError
 from memory.models import MemoryDocument
 from memory.policy import switches
-from memory.policy.access import (
-    Sources,
-    is_shared,
-    may_ask,
-    may_read,
-    may_search_libraries,
-    own_space,
-    persons_space,
-    recall_sources_of,
-    shared_space,
-    spaces_of,
-    switches_of,
-)
 from memory.policy.addresses import address_in
-from memory.policy.contents import contents_of, forget_contents
 from memory.policy.same_words import occurs_in
 from memory.prompt import items
 from memory.prompt.context import by_document, context_items
@@ -52,15 +42,15 @@ RECALLED_MAX_PASSAGES, PASSAGE_MAX_CHARS, RECALLED_MAX_CHARS = 3, 800, 4_000
 
 def prepare_prompt(session: ChatSession) -> None:
     """Import what a person has just changed in the folders of memory that `session` reads."""
-    for space in spaces_of(session):
-        if import_recent_changes(space):
-            forget_contents(space)
+    imported = [import_recent_changes(space) for space in access_of(session).spaces]
+    if any(imported):
+        read_again()
 
 
 def workspace_items(session: ChatSession) -> list[ContextItem]:
     """Return the workspace files, MEMORY.md and the recent conversations of the own space of `session`, and the memory
     of the shared space that it is in; nothing when it has no memory."""
-    return context_items(session) if may_read(session) else []
+    return context_items(access_of(session))
 
 
 def workspace_section(session: ChatSession, found: Sequence[ContextItem]) -> str:
@@ -71,7 +61,8 @@ def workspace_section(session: ChatSession, found: Sequence[ContextItem]) -> str
     curated = [quoted("memory", text, file=item["path"]) for item, text in documents if item["kind"] == items.CURATED]
     if not documents:
         return ""
-    of_space = {"space": items.name_in_prompt(own_space(session).name)} if is_shared(session) else {}
+    access = access_of(session)
+    of_space = {} if access.person else {"space": items.name_in_prompt(access.home.space.name)}
     parts = [get_template("context.txt", using="prompts").render({"files": files, **of_space}).strip()]
     for content in curated:
         parts.append(get_template("memory.txt", using="prompts").render({"content": content, **of_space}).strip())
@@ -103,10 +94,11 @@ def guidelines_section(session: ChatSession, _: Sequence[ContextItem]) -> str:
     if "memory_search" not in offered:
         return ""
     context: dict[str, object] = {"may_save": "save_memory" in offered}
-    if is_shared(session):
-        context["shared_with"] = items.name_in_prompt(own_space(session).name)
-    elif (space := shared_space(session)) is not None:
-        context["beside"] = items.name_in_prompt(space.name)
+    access = access_of(session)
+    if access.person is None:
+        context["shared_with"] = items.name_in_prompt(access.home.space.name)
+    elif access.second is not None:
+        context["beside"] = items.name_in_prompt(access.second.space.name)
         context["alone"] = session.memory == MemoryChoice.SPACE
     return get_template("recall.txt", using="prompts").render(context)
 
@@ -115,27 +107,25 @@ def prompt_condition(session: ChatSession) -> str:
     """Return a key of all else that the prompt sections and tools depend on: the switches, the agent's tools, whether
     there are files to search, which memory was chosen, and which shared memory is read: a conversation that is shared
     or moved, or whose owner leaves the space, gets another prompt."""
-    if is_shared(session):
-        shared = [f"shared:{session.space_id}"]
-    else:
-        # The same statement reads the switches, and whether there are skills (memory/skills/catalogue.py).
-        persons_space(session.owner)
-        shared = [f"space:{space.pk}"] if (space := shared_space(session)) is not None else []
-    on = switches_of(session)
+    access = access_of(session)
+    shared = [] if access.person else [f"shared:{access.home.space.pk}"]
+    if access.second is not None:
+        shared = [f"space:{access.second.space.pk}"]
+    on = access.on
     return ",".join(
         [
             *sorted(on - {switches.Switch.REVIEWS, switches.Switch.PRELOADED}),
             *([] if switches.Switch.PRELOADED in on else [f"-{switches.Switch.PRELOADED}"]),
             *(f"-{name}" for name in sorted(session.agent.tools_off)),
             # So that a conversation gets the tools with the first file.
-            *(["library"] if may_search_libraries(session) else []),
+            *(["library"] if access.libraries else []),
             *shared,
             *([f"memory:{session.memory}"] if session.memory != MemoryChoice.ALL else []),
         ]
     )
 
 
-def recalled_items(session: ChatSession, message: Message, known: Sequence[ContextItem] = ()) -> list[ContextItem]:
+def recalled_items(access: MemoryAccess, message: Message, known: Sequence[ContextItem] = ()) -> list[ContextItem]:
     """Return the passages that are sent to the model with `message`, without lines of the pieces `known`.
 
     Return none when nothing fits or the search fails.
@@ -144,48 +134,47 @@ def recalled_items(session: ChatSession, message: Message, known: Sequence[Conte
     message of a session, with every message, or never.
     """
     is_first = message.parent_id is None
-    if (settings.RECALL == "first" and not is_first) or not may_read(session) or not message.is_by_person:
+    if (settings.RECALL == "first" and not is_first) or not access.may_read or not message.is_by_person:
         return []
-    if switches.Switch.RECALL not in switches_of(session) or not may_ask(message.author or session.owner, session):
+    if switches.Switch.RECALL not in access.on or not access.may_ask:
         return []
-    sources = recall_sources_of(session)
+    sources = recall_sources_of(access)
     if not sources:
         return []
     intent = intent_of(message.text, is_first=is_first)
     if not intent:
         return []
     try:
-        return find_passages(intent, session, sources, known)
+        return find_passages(intent, access, sources, known)
     except SEARCH_ERRORS:
         logger.exception("Nothing was recalled for message %s, because the search failed.", message.pk)
         return []
 
 
 def find_passages(
-    intent: str, session: ChatSession, sources: Sources, known: Sequence[ContextItem] = ()
+    intent: str, access: MemoryAccess, sources: Sources, known: Sequence[ContextItem] = ()
 ) -> list[ContextItem]:
     """Return the passages found for `intent` within their budget, but none that is in the prompt or in `known`."""
-    spaces = spaces_of(session)
+    session = access.session
     # Workspace files are in the prompt: without other documents or messages there is nothing to search for.
-    is_preloaded = switches.Switch.PRELOADED in switches_of(session)
-    has_notes = any(each.has_notes for each in contents_of(spaces).values())
-    if is_preloaded and not sources.reads_transcripts and not has_notes:
+    has_notes = any(known.has_notes for known in access.reads)
+    if switches.Switch.PRELOADED in access.on and not sources.reads_transcripts and not has_notes:
         return []
-    manager = HybridSearchManager(spaces, sources)
+    manager = HybridSearchManager(access.spaces, sources)
     found = manager.search(
         intent, 3 * RECALLED_MAX_PASSAGES, settings.RECALL_FLOOR, session.owner.day(), fills_talk=True
     )
     in_prompt = "\n".join(shown(item) for item in [*session.context.get(items.NAME, []), *known])
     passages = [passage for passage in found if not occurs_in(passage.snippet, in_prompt)][:RECALLED_MAX_PASSAGES]
     by_id = MemoryDocument.objects.in_bulk([passage.document_id for passage in passages if passage.document_id])
-    named = {space.pk: space for space in spaces if not space.is_private}
+    named = {space.pk: space for space in access.spaces if not space.is_private}
     recalled = []
     for passage in passages:
         document = by_id.get(passage.document_id or 0)
         item = piece_of(passage, document)
         if document is not None and (space := named.get(document.space_id)) is not None:
             item["whose"] = items.name_in_prompt(space.name)
-            if not is_shared(session):
+            if access.person:
                 item["path"] = address_in(space, item["path"])
         recalled.append(item)
     while len(recalled_text(recalled)) > RECALLED_MAX_CHARS:

@@ -8,9 +8,9 @@ from django.utils.translation import gettext as _
 from chat.context import per_message
 from chat.extensions import ContextItem, Detail
 from chat.models import ChatSession, Message
+from memory.access import former
+from memory.access.load import access_of
 from memory.library.search import page_address
-from memory.policy import former
-from memory.policy.access import possible_spaces_of
 from memory.policy.addresses import documents_at, located
 from memory.prompt.added_documents import document_id
 from memory.prompt.context import by_document
@@ -35,7 +35,7 @@ def details(session: ChatSession, message: Message) -> list[Detail]:
     lost = former.lost_addresses(session, {item["path"] for item, _ in parts})
     count = sum(1 for item, _ in parts if item["path"] in lost)
     parts = [(item, text) for item, text in parts if item["path"] not in lost]
-    found = documents_at(possible_spaces_of(session), {item["path"] for item, _ in parts})
+    found = documents_at(access_of(session).could_read, {item["path"] for item, _ in parts})
     ids = {address: documents[0].pk for address, documents in found.items()}
     found_details = [Detail(title_of(item), text, address_of(item, ids)) for item, text in parts]
     return [*found_details, Detail(former.left_out(count))] if count else found_details

@@ -18,8 +18,11 @@ from django.utils.translation import gettext as _
 
 from chat.attachments.store import visible_file
 from chat.models import ChatSession, Message
+from memory.access.decided import MemoryAccess
+from memory.access.load import access_of
+from memory.access.transcripts import readable_transcripts
 from memory.index.attached_files import FILE_PATH
-from memory.index.transcripts import TRANSCRIPT_PATH, transcript_space
+from memory.index.transcripts import TRANSCRIPT_PATH
 from memory.library.search import page_address
 from memory.models import (
     FileChunk,
@@ -32,7 +35,6 @@ from memory.models import (
 )
 from memory.notes.coverage import DAILY_LOG_PATH
 from memory.overview.entries import entries_of
-from memory.policy.access import possible_spaces_of, readable_transcripts
 from memory.policy.addresses import documents_at, located
 from memory.policy.paths import CURATED, RECENT_NAME
 from memory.policy.same_words import MARKS, words_of
@@ -68,15 +70,15 @@ class ShownMemory:
 
 def shown_memories(used: Iterable[UsedMemory], session: ChatSession, user: User) -> list[ShownMemory]:
     """Return the memories `used` for an answer in `session`, which belongs to `user`, with their places."""
-    spaces = possible_spaces_of(session)
+    access = access_of(session)
     shown = [ShownMemory(each, readable(each.text)) for each in used]
-    documents = documents_at(spaces, {each.memory.path for each in shown})
+    documents = documents_at(access.could_read, {each.memory.path for each in shown})
     _find_files([each for each in shown if each.memory.file_id], user)
     for each in shown:
         if each.memory.file_id:
             continue
         if each.memory.is_of_conversation:
-            _find_said(each, session, user)
+            _find_said(each, access, user)
         elif each.memory.is_attached:
             _find_attached(each, user)
         else:
@@ -151,13 +153,13 @@ def _find_line(shown: ShownMemory, documents: Sequence[MemoryDocument], user: Us
     shown.source = _name_of(located(shown.memory.path)[1])
 
 
-def _find_said(shown: ShownMemory, session: ChatSession, user: User) -> None:
+def _find_said(shown: ShownMemory, access: MemoryAccess, user: User) -> None:
     named = TRANSCRIPT_PATH.fullmatch(shown.memory.path)
-    other = readable_transcripts(session).filter(pk=UUID(named[1])).first() if named else None
+    other = readable_transcripts(access).filter(pk=UUID(named[1])).first() if named else None
     if other is None:
         shown.source = _("A deleted conversation")
         return
-    shown.space, shown.address = transcript_space(other), other.get_absolute_url()
+    shown.space, shown.address = access_of(other).transcript_space, other.get_absolute_url()
     rows = TranscriptChunk.objects.filter(index__session=other, text__in=texts_of(shown.memory)).order_by("ordinal")
     chunks = list(rows)
     if not chunks:
@@ -168,7 +170,7 @@ def _find_said(shown: ShownMemory, session: ChatSession, user: User) -> None:
     said_by = (message.author if message else None) or other.owner
     person = _("You") if said_by == user else str(said_by)
     speaker = person if first.role == Message.Role.USER else _("Assistant")
-    about = {"who": speaker, "title": other.name, "day": date_format(session.owner.day(first.at))}
+    about = {"who": speaker, "title": other.name, "day": date_format(access.session.owner.day(first.at))}
     shown.source = _("%(who)s in “%(title)s”, %(day)s") % about
     if message is not None:
         shown.address += f"#message-{message.pk}@{first.seq}"

@@ -14,9 +14,9 @@ from django.db import connection
 from django.utils import timezone
 from numpy.typing import NDArray
 
+from memory.access.sources import Sources
 from memory.index import models, vectors
 from memory.index.embeddings import Embedder, embedder, near_words, rarities
-from memory.policy.access import Sources
 from memory.policy.paths import RECENT_NAME
 from memory.search import opinions
 from memory.search.approximate import ApproximateScores

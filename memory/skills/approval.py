@@ -11,13 +11,12 @@ from enum import Enum
 from django.db import transaction
 from django.db.models.functions import Now
 
-from chat.models import ChatSession
+from memory.access.decided import MemoryAccess
+from memory.access.reading import once
 from memory.documents import write
 from memory.documents.diff import Hunk, diff
 from memory.models import MemoryDocument, SkillApproval
-from memory.policy.access import is_shared, may_read
-from memory.policy.reading import once
-from memory.skills.catalogue import Skill, by_name, find_skill, skills_in, skills_of_session
+from memory.skills.catalogue import Skill, by_name, find_skill, may_have_skills, skills_in, skills_of_conversation
 from oneclaw.models import Space, User
 
 
@@ -79,18 +78,19 @@ def with_states(user: User, skills: Iterable[Skill]) -> list[SkillOfPerson]:
     ]
 
 
-def usable_skills(session: ChatSession) -> list[Skill]:
-    """Return the skills that the model may use in `session`, by name; those that only the person may name as well."""
+def usable_skills(access: MemoryAccess) -> list[Skill]:
+    """Return the skills that the model may use in a conversation, by name; those that only the person may name as
+    well."""
+    return once(("usable skills", access), lambda: _usable(access)) if may_have_skills(access) else []
 
-    def read() -> list[Skill]:
-        skills = skills_of_session(session)
-        if is_shared(session):
-            return sorted(approved_for_all(skills), key=lambda skill: skill.folder)
-        found = with_states(session.owner, skills)
-        return sorted((each.skill for each in found if each.is_used), key=lambda skill: skill.folder)
 
-    key = "usable skills", session.owner_id, session.space_id, is_shared(session), session.memory
-    return once(key, read) if may_read(session) else []
+def _usable(access: MemoryAccess) -> list[Skill]:
+    skills = skills_of_conversation(access)
+    if access.person is None:
+        found = approved_for_all(skills)
+    else:
+        found = [each.skill for each in with_states(access.person, skills) if each.is_used]
+    return sorted(found, key=lambda skill: skill.folder)
 
 
 def approved_for_all(skills: Iterable[Skill]) -> list[Skill]:

@@ -10,12 +10,9 @@ from django.conf import settings
 from django.db.models import Case, F, TextField, Value, When
 from django.db.models.functions import Length
 
-from chat.models import ChatSession, MemoryChoice
+from memory.access.decided import MemoryAccess
 from memory.models import MemoryDocument, content_hash
-from memory.policy.access import is_shared, may_read, own_space, persons_space, reads_own
-from memory.policy.contents import contents_of
 from memory.policy.paths import SKILL_FILE, SKILLS
-from memory.policy.reading import once
 from memory.skills.limits import SKILL_MAX_BYTES, SKILL_MAX_FILES, SKILLS_MAX_COUNT
 from memory.skills.parsing import ParsedSkill, parse
 from memory.skills.server_folder import server_skills
@@ -127,27 +124,17 @@ def skills_of_person(user: User) -> list[Skill]:
     return [*skills_in(spaces), *skills_of_server()]
 
 
-def skills_of_session(session: ChatSession) -> list[Skill]:
-    """Return the skills that `session` may use, if they are approved, in the order of precedence; none in one that
-    reads no memory.
-
-    An agent with its own memory has the skills of its person: a skill knows nothing of them. A session that is shared
-    with a space has the skills of that space alone.
-    """
-    if not may_read(session):
-        return []
-    key = ("skills", session.owner_id, session.space_id, is_shared(session), session.memory)
-    return once(key, lambda: _of_session(session))
+def skills_of_conversation(access: MemoryAccess) -> list[Skill]:
+    """Return the skills that a conversation may use, if they are approved, in the order of precedence: none without
+    memory, and only those of its space in a shared one."""
+    found = skills_in([known.space for known in access.skills if known.has_skills])
+    return [*found, *skills_of_server()] if access.person and access.may_read else found
 
 
-def may_have_skills(session: ChatSession) -> bool:
-    """Return whether `session` may have a skill; without a statement when the person's space is read already."""
-    if not may_read(session):
-        return False
-    if is_shared(session):
-        return session.space_id is not None
-    space = persons_space(session.owner)
-    return bool(contents_of([space])[space.pk].has_skills or session.space_id is not None or settings.SKILLS)
+def may_have_skills(access: MemoryAccess) -> bool:
+    """Return whether a conversation may have a skill."""
+    has_servers = bool(settings.SKILLS) and access.person is not None and access.may_read
+    return has_servers or any(known.has_skills for known in access.skills)
 
 
 def skills_in(spaces: Sequence[Space]) -> list[Skill]:
@@ -190,19 +177,6 @@ def find_skill(user: User, source: str, folder: str) -> Skill | None:
     else:
         space = None
     return next((skill for skill in skills_in([space]) if skill.folder == folder), None) if space else None
-
-
-def _of_session(session: ChatSession) -> list[Skill]:
-    if not may_have_skills(session):
-        return []
-    if is_shared(session):
-        return skills_in([own_space(session)])
-    spaces = [persons_space(session.owner)] if reads_own(session) else []
-    if session.space_id is not None and session.memory != MemoryChoice.OWN:
-        # Former members may not read the space.
-        shared = Space.objects.visible_to(session.owner).filter(pk=session.space_id)
-        spaces += shared.exclude(kind__in=Space.PRIVATE)
-    return [*skills_in(spaces), *skills_of_server()]
 
 
 def _skill(space: Space, folder: str, rows: Iterable[tuple]) -> Skill:

@@ -14,8 +14,10 @@ from chat.context import per_message
 from chat.conversations.payers import payer_of
 from chat.extensions import ContextItem, Mention
 from chat.models import ChatSession, Message
+from memory.access.decided import MemoryAccess
+from memory.access.load import access_of
 from memory.skills.approval import usable_skills
-from memory.skills.catalogue import Skill, may_have_skills
+from memory.skills.catalogue import Skill
 from memory.skills.choosing import chosen
 from memory.skills.limits import READ_MAX_CHARS
 from oneclaw.llm.quoting import quoted
@@ -35,24 +37,24 @@ MENTION = re.compile(r"(?<![\w$])\$([a-z0-9]+(?:-[a-z0-9]+)*)(?![\w-])")
 
 def skill_items(session: ChatSession) -> list[ContextItem]:
     """Return the skills that the system text of `session` lists; none when there are too many for that."""
-    skills = offered_skills(session)
+    skills = offered_skills(access_of(session))
     return [] if len(skills) > settings.SKILLS_IN_PROMPT else [_entry(skill) for skill in skills]
 
 
 def skills_section(session: ChatSession, listed: Sequence[ContextItem]) -> str:
     """Return the prompt section about skills; "" when the model may use none."""
-    if not listed and not offered_skills(session):
+    if not listed and not offered_skills(access_of(session)):
         return ""
     return get_template("skills.txt", using="prompts").render({"skills": _quoted_entries(listed)}).strip()
 
 
-def message_skills(session: ChatSession, message: Message) -> list[ContextItem]:
+def message_skills(access: MemoryAccess, message: Message) -> list[ContextItem]:
     """Return the skills that are sent with `message`: those that it names, whole, and those that fit it, when there are
     too many for the system text. None is listed twice in a conversation."""
     # Only the person names a skill: a text of another conversation, or of a schedule, must not have it followed.
-    named = named_skills(session, message.text) if message.is_by_person else []
+    named = named_skills(access, message.text) if message.is_by_person else []
     found = [_whole(skill) for skill in named]
-    skills = offered_skills(session)
+    skills, session = offered_skills(access), access.session
     if len(skills) <= settings.SKILLS_IN_PROMPT or not can_read_skills(session):
         return found
     payer = payer_of(session, Spend.Purpose.EMBEDDING, is_in_turn=True)
@@ -83,11 +85,11 @@ def is_of_skill(item: ContextItem) -> bool:
     return item["kind"] in (SKILL, NAMED)
 
 
-def offered_skills(session: ChatSession) -> list[Skill]:
-    """Return the skills that the model may choose in `session`, by name."""
-    if not may_have_skills(session) or READING_TOOL in session.agent.tools_off:
+def offered_skills(access: MemoryAccess) -> list[Skill]:
+    """Return the skills that the model may choose in a conversation, by name."""
+    if READING_TOOL in access.session.agent.tools_off:
         return []
-    return [skill for skill in usable_skills(session) if not skill.parsed.is_only_named]
+    return [skill for skill in usable_skills(access) if not skill.parsed.is_only_named]
 
 
 def can_read_skills(session: ChatSession) -> bool:
@@ -96,20 +98,16 @@ def can_read_skills(session: ChatSession) -> bool:
     return any(tool["name"] == READING_TOOL for tool in tools or ())
 
 
-def named_skills(session: ChatSession, text: str) -> list[Skill]:
-    """Return the skills of `session` that `text` names as $name, in its order, each once."""
+def named_skills(access: MemoryAccess, text: str) -> list[Skill]:
+    """Return the skills of a conversation that `text` names as $name, in its order, each once."""
     names = list(dict.fromkeys(MENTION.findall(text)))
-    if not names or not may_have_skills(session):
-        return []
-    usable = {skill.folder: skill for skill in usable_skills(session)}
+    usable = {skill.folder: skill for skill in usable_skills(access)} if names else {}
     return [usable[name] for name in names if name in usable][:NAMED_MAX_COUNT]
 
 
 def mentions(session: ChatSession) -> list[Mention]:
     """Return the skills that a person may name in a message of `session`."""
-    if not may_have_skills(session):
-        return []
-    return [Mention(f"${skill.folder}", skill.parsed.description) for skill in usable_skills(session)]
+    return [Mention(f"${skill.folder}", skill.parsed.description) for skill in usable_skills(access_of(session))]
 
 
 def listed_before(session: ChatSession, message: Message) -> set[str]:

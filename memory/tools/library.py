@@ -8,10 +8,11 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import Tool, ToolCall, ToolError, ToolResult
 from chat.turns.tools import parameter_missing
+from memory.access.decided import MemoryAccess
+from memory.access.load import access_of
 from memory.library import texts
 from memory.library.search import FilePassage, page_address, search_files
 from memory.models import LibraryFile
-from memory.policy.access import libraries_of, may_search_libraries
 from memory.tools import citing
 from memory.tools.citing import with_marks_explained
 from memory.tools.reading import ReadText, best_line, read_max_chars
@@ -33,7 +34,9 @@ def documents_search(call: ToolCall) -> ToolResult:
     query = call.input["query"]
     if not query.strip():
         raise parameter_missing("query")
-    passages = search_files(libraries_of(call.session), query, call.user, call.input.get("max_results"))
+    passages = search_files(
+        access_of(call.session, call.user).libraries, query, call.user, call.input.get("max_results")
+    )
     results, shown = results_of(passages)
     found = [call.with_mark("d", number, result) for number, result in enumerate(results, 1)]
     lines = [card_line(query, passage) for passage in shown]
@@ -94,6 +97,7 @@ def documents_get(call: ToolCall) -> ToolResult:
     """Return a page, lines, or all of one file. Raise ToolError when there is none that the session may read."""
     return read_file(
         call,
+        access_of(call.session, call.user),
         call.input["document"],
         from_line=call.input.get("from_line", 1),
         lines=call.input.get("lines", READING_MAX_LINES),
@@ -101,10 +105,12 @@ def documents_get(call: ToolCall) -> ToolResult:
     )
 
 
-def read_file(call: ToolCall, id: int, *, from_line: int, lines: int, page: int | None = None) -> ToolResult:
+def read_file(
+    call: ToolCall, access: MemoryAccess, id: int, *, from_line: int, lines: int, page: int | None = None
+) -> ToolResult:
     """Return lines of the file `id`, or of its `page`, as much as one call shows. Raise ToolError when the session may
     not read it."""
-    spaces = libraries_of(call.session) if GET.name not in call.session.agent.tools_off else []
+    spaces = access.libraries if GET.name not in call.session.agent.tools_off else []
     file = LibraryFile.objects.visible_to(call.user).filter(space__in=spaces, pk=id).first()
     if file is None:
         raise ToolError("not_found", "There is no such document.", Reason("library.no_file"))
@@ -153,7 +159,7 @@ SEARCH = Tool(
     },
     documents_search,
     only_reads=True,
-    offered=may_search_libraries,
+    offered=lambda session: bool(access_of(session).libraries),
     about_memory=True,
     passages=citing.found_in_files,
     label=_("Search documents"),
@@ -180,7 +186,7 @@ GET = Tool(
     },
     documents_get,
     only_reads=True,
-    offered=may_search_libraries,
+    offered=lambda session: bool(access_of(session).libraries),
     about_memory=True,
     is_spare=True,
     passages=citing.found_in_files,

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
+from memory.access.rights import may_edit, may_write
 from memory.documents import write
 from memory.documents.write import Author, Replace, Source
 from memory.models import MemoryDocument, MemoryRevision, Proposal
 from memory.policy import tombstones
-from memory.policy.access import may_edit, may_write
 from memory.policy.paths import AGENTS, CURATED
 from memory.policy.same_words import occurs_in
 from memory.policy.secrets import masked

@@ -5,17 +5,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from chat.context.results import READ_MAX_CHARS, WHOLE_MAX_CHARS
 from chat.extensions import Tool, ToolCall, ToolError, ToolResult
-from chat.models import ChatSession
 from chat.turns.tools import parameter_missing
+from memory.access.decided import MemoryAccess
+from memory.access.load import access_of
+from memory.access.sources import sources_of
+from memory.access.transcripts import shared_conversations
 from memory.models import MemoryDocument, TranscriptChunk
 from memory.notes.coverage import DAILY_LOG_PATH
-from memory.policy.access import is_shared, may_ask, may_search, sources_of, spaces_of
 from memory.policy.addresses import address_in
 from memory.policy.paths import CURATED
 from memory.prompt.items import name_in_prompt
@@ -40,15 +43,14 @@ def memory_search(call: ToolCall) -> ToolResult:
     query = call.input["query"]
     if not query.strip():
         raise parameter_missing("query")
-    require_member(call)
-    spaces = spaces_of(call.session)
-    passages = HybridSearchManager(spaces, sources_of(call.session)).search(
+    access = readable_by(call)
+    passages = HybridSearchManager(access.spaces, sources_of(access)).search(
         query,
         max_results=call.input.get("max_results", settings.SEARCH_RESULTS),
         min_score=call.input.get("min_score"),
         today=call.user.day(),
     )
-    by_passage = in_shared_spaces(passages, spaces, is_alone=is_shared(call.session))
+    by_passage = in_shared_spaces(passages, access)
     found = [
         call.with_mark("m", number, result_of(passage, by_passage.get(passage)))
         for number, passage in enumerate(passages, 1)
@@ -71,40 +73,43 @@ class SharedSource:
     memory: str
 
 
-def in_shared_spaces(
-    passages: Sequence[Passage], spaces: Sequence[Space], *, is_alone: bool = False
-) -> dict[Passage, SharedSource]:
-    """Return where those of `passages` are that are of a shared one of `spaces`; `is_alone`: no conversation that reads
-    it can read another memory."""
-    shared = {space.pk: space for space in spaces if not space.is_private}
-    if not shared:
+def in_shared_spaces(passages: Sequence[Passage], access: MemoryAccess) -> dict[Passage, SharedSource]:
+    """Return where those of `passages` are that are of a shared space that the conversation reads."""
+    if all(space.is_private for space in access.spaces):
         return {}
-    documents = MemoryDocument.objects.filter(pk__in=[each.document_id for each in passages if each.document_id])
-    by_document = dict(documents.values_list("pk", "space"))
-    said = ChatSession.objects.filter(space__in=shared, shared_at__isnull=False)
-    by_path = {f"/c/{pk}": space for pk, space in said.filter(pk__in=sessions_of(passages)).values_list("pk", "space")}
-    found = {}
-    for each in passages:
-        space = shared.get(
-            (by_document.get(each.document_id) if each.document_id else by_path.get(each.conversation)) or 0
+    # In a shared conversation there is no other memory to tell it from.
+    is_alone = access.person is None
+    return {
+        each: SharedSource(
+            each.path if is_alone or each.document_id is None else address_in(space, each.path),
+            name_in_prompt(space.name),
         )
-        if space is not None:
-            # In a shared conversation there is no other memory to tell it from.
-            path = address_in(space, each.path) if each.document_id and not is_alone else each.path
-            found[each] = SharedSource(path, name_in_prompt(space.name))
-    return found
+        for each, space in shared_spaces_of(passages).items()
+    }
 
 
-def sessions_of(passages: Sequence[Passage]) -> list[str]:
-    """Return the ids of the conversations that `passages` are of."""
-    return [each.conversation.removeprefix("/c/") for each in passages if each.document_id is None]
+def shared_spaces_of(passages: Sequence[Passage]) -> dict[Passage, Space]:
+    """Return the shared spaces that `passages` are from; those of private ones are left out."""
+    rows = MemoryDocument.objects.filter(pk__in=[each.document_id for each in passages if each.document_id])
+    rows = rows.exclude(space__kind__in=Space.PRIVATE).select_related("space").only("space")
+    by_document = {row.pk: row.space for row in rows}
+    said = [UUID(each.conversation.removeprefix("/c/")) for each in passages if each.document_id is None]
+    by_path = {f"/c/{pk}": space for pk, space in shared_conversations(said).items()} if said else {}
+    found = (
+        (each, by_document.get(each.document_id) if each.document_id else by_path.get(each.conversation))
+        for each in passages
+    )
+    return {each: space for each, space in found if space is not None}
 
 
-def require_member(call: ToolCall) -> None:
-    """Raise ToolError when the person whose turn it is may not read the memory of a shared conversation any more."""
-    if not may_ask(call.user, call.session):
+def readable_by(call: ToolCall) -> MemoryAccess:
+    """Return what the person whose turn it is may read. Raise ToolError when that is nothing of the memory of a shared
+    conversation any more."""
+    access = access_of(call.session, call.user)
+    if not access.may_ask:
         message = "The person is not a member of this space any more, so its memory cannot be read."
         raise ToolError("not_a_member", message, Reason("memory.not_a_member"))
+    return access
 
 
 def result_of(passage: Passage, shared: SharedSource | None) -> dict[str, Any]:
@@ -206,7 +211,7 @@ SEARCH = Tool(
         "required": ["query"],
     },
     memory_search,
-    offered=may_search,
+    offered=lambda session: access_of(session).may_search,
     only_reads=True,
     for_spaces=True,
     about_memory=True,

@@ -10,18 +10,17 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import Tool, ToolCall, ToolError, ToolResult
-from chat.models import ChatSession, MemoryChoice
 from chat.turns.tools import is_lock_timeout, parameter_missing
+from memory.access.decided import MemoryAccess
+from memory.access.load import access_of
 from memory.documents import write
 from memory.documents.calls import operation_key
 from memory.documents.write import Author, Source
 from memory.models import MemoryDocument, MemoryRevision, Proposal, Suggestion
 from memory.policy import tombstones
-from memory.policy.access import is_shared, may_write, own_space, switches_of
 from memory.policy.paths import CURATED
 from memory.policy.same_words import occurs_in
 from memory.policy.secrets import are_asked, masked
-from memory.policy.switches import Switch
 from memory.policy.tombstones import LineForgottenError
 from memory.prompt.items import name_in_prompt
 from memory.tools import proposals, saved
@@ -72,12 +71,13 @@ def save_memory(call: ToolCall) -> ToolResult:
         operation_key=operation_key(call.message_id, call.id),
     )
     try:
-        space = own_space(call.session)
-        if not space.is_private:
-            return save_to_space(call, space, content, author, secret)
+        access = access_of(call.session, call.user)
+        space = access.home.space
+        if access.is_of_space:
+            return save_to_space(call, access, content, author, secret)
         if tombstones.of_space(space.pk).is_in_text(content):
             raise LineForgottenError(CURATED)
-        if suggestion := suggested(call, space, content):
+        if suggestion := suggested(call, access, content):
             return waiting(suggestion, content)
         revision = save_entry(space, append_operation(call.user, content), author, ask=are_asked(secret))
     except LineForgottenError as error:
@@ -113,20 +113,21 @@ def saved_result(revision: MemoryRevision, content: str, secret: list[str], spac
     return ToolResult(result, CURATED, lines, undo=reverse("memory_undo", args=[revision.pk]), made=revision.pk)
 
 
-def save_to_space(call: ToolCall, space: Space, content: str, author: Author, secret: list[str]) -> ToolResult:
-    """Save `content` to the memory of `space`, with which the session is shared, or propose it for that when a second
+def save_to_space(call: ToolCall, access: MemoryAccess, content: str, author: Author, secret: list[str]) -> ToolResult:
+    """Save `content` to the memory of the space with which the session is shared, or propose it for that when a second
     person is needed there. Raise ToolError when the person whose turn it is may only read it."""
-    if not may_write(call.user, space.pk):
+    space = access.home.space
+    if not access.may_change:
         said = "Nothing was saved: this person may read the memory of the space, and not change it."
         raise ToolError("read_only", said, Reason("memory.read_only_space", {"space": space.name}))
     if tombstones.of_space(space.pk).is_in_text(content):
         raise LineForgottenError(CURATED)
     if proposals.writes_directly(call.user, space):
-        if suggestion := suggested(call, space, content):
+        if suggestion := suggested(call, access, content):
             return waiting(suggestion, content)
         revision = save_entry(space, append_operation(call.user, content), author, ask=are_asked(secret))
         return saved_result(revision, content, secret, space) if revision is not None else already_known(content)
-    whose, others = words_of_members(call, content)
+    whose, others = words_of_members(call, access, content)
     try:
         row = proposals.propose(
             space, content, whose, Proposal.Kind.ASSISTANT, message_id=call.message_id, writers=others
@@ -140,10 +141,10 @@ def save_to_space(call: ToolCall, space: Space, content: str, author: Author, se
     return ToolResult(result, Reason(PROPOSED, {"space": space.name}), [content], kept={"proposal": row.pk})
 
 
-def words_of_members(call: ToolCall, content: str) -> tuple[User, list[int]]:
+def words_of_members(call: ToolCall, access: MemoryAccess, content: str) -> tuple[User, list[int]]:
     """Return the member whose words `content` holds, and the ids of all others whose words, files or lines it may hold:
     encoded text does not show whose it is."""
-    sent = sent_in_turn(call.session, call.user, call.message_id)
+    sent = sent_in_turn(access, call.user, call.message_id)
     source = source_of(content, sent)
     if source is None:
         return call.user, []
@@ -151,12 +152,13 @@ def words_of_members(call: ToolCall, content: str) -> tuple[User, list[int]]:
     return User.objects.filter(pk=source.writer or 0).first() or call.user, sorted(others)
 
 
-def suggested(call: ToolCall, space: Space, content: str) -> Suggestion | None:
+def suggested(call: ToolCall, access: MemoryAccess, content: str) -> Suggestion | None:
     """Return the suggestion of `content` when it did not come from the person; None when it may be saved."""
+    space = access.home.space
     document = MemoryDocument.objects.present().filter(space=space, path=CURATED).first()
     if document is not None and occurs_in(content, document.content):
         return None
-    source = source_of(content, sent_in_turn(call.session, call.user, call.message_id))
+    source = source_of(content, sent_in_turn(access, call.user, call.message_id))
     if source is None:
         return None
     return suggestions.wait(space, CURATED, content, source, call.session, call.message_id)
@@ -191,13 +193,6 @@ def refusal_of(error: write.DocumentError | InvalidTextError) -> Reason:
     return Reason("memory.not_stored")
 
 
-def may_save(session: ChatSession) -> bool:
-    """Return whether `session` may save to memory."""
-    if session.mode != ChatSession.Mode.AGENT or (is_shared(session) and own_space(session).archived_at is not None):
-        return False
-    return session.memory != MemoryChoice.NONE and Switch.SAVED in switches_of(session)
-
-
 SAVE = Tool(
     "save_memory",
     "Save important information to long-term memory (MEMORY.md). Use this when the user asks you to remember "
@@ -205,7 +200,7 @@ SAVE = Tool(
     "self-contained sentence in their language, with names and full dates, and without secrets.",
     {"type": "object", "properties": {"content": {"type": "string"}}, "required": ["content"]},
     save_memory,
-    offered=may_save,
+    offered=lambda session: access_of(session).saves_to is not None,
     for_spaces=True,
     about_memory=True,
     label=_("Save to memory"),

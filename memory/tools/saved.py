@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from chat.conversations.message_pages import updated_card_html
 from chat.extensions import CallUpdate
+from memory.access.rights import space_to_propose_to
 from memory.documents.calls import call_of, use_that_made
 from memory.models import Decision, MemoryDocument, MemoryRevision, Proposal, Suggestion
 from memory.tools import decisions
@@ -100,8 +101,8 @@ def proposed_from(revisions: Iterable[MemoryRevision]) -> dict[int, tuple[Space,
     found: dict[int, tuple[Space, Proposal | None]] = {}
     for revision in revisions:
         session = revision.message.session if revision.message else None
-        space = session.space if session else None
-        if session and space and revision.space.is_private and space.archived_at is None and session.shared_at is None:
+        space = space_to_propose_to(session) if session and revision.space.is_private else None
+        if space is not None:
             found[revision.pk] = space, None
     if not found:
         return found

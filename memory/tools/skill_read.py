@@ -10,8 +10,9 @@ from django.utils.translation import gettext_lazy as _
 from chat.context import per_message
 from chat.extensions import Tool, ToolCall, ToolError, ToolResult
 from chat.models import ChatSession, Message
+from memory.access.load import access_of
 from memory.skills.approval import usable_skills
-from memory.skills.catalogue import Skill, may_have_skills
+from memory.skills.catalogue import Skill
 from memory.skills.limits import READ_MAX_CHARS
 from memory.skills.offering import EXTENSION, FRAME_CHARS, NAMED, READING_TOOL, cut, instructions_of
 from oneclaw.llm.quoting import quoted
@@ -22,7 +23,7 @@ def skill_read(call: ToolCall) -> ToolResult:
     """Return the instructions of a skill, or one of its other files, whole. Raise ToolError when the model may not read
     it: it does not exist, waits for a yes, or was not named by the person although only they choose it."""
     name, file = str(call.input["name"]).removeprefix("$"), str(call.input.get("file", ""))
-    skill = next((each for each in usable_skills(call.session) if each.folder == name), None)
+    skill = next((each for each in usable_skills(access_of(call.session, call.user)) if each.folder == name), None)
     if skill is None:
         message = f"There is no skill “{name}” that the person has approved."
         raise ToolError("unknown_skill", message, Reason("skill.unknown", {"name": name}))
@@ -50,11 +51,6 @@ def was_named(session: ChatSession, skill: Skill) -> bool:
     rows = session.messages.shown().filter(role=Message.Role.USER, meta__context__has_key=EXTENSION)
     items = (item for meta in rows.values_list("meta", flat=True) for item in per_message.items_of(meta, EXTENSION))
     return any(item["kind"] == NAMED and item["path"] == skill.path for item in items)
-
-
-def is_offered(session: ChatSession) -> bool:
-    """Return whether there is a skill that `session` may use."""
-    return may_have_skills(session) and bool(usable_skills(session))
 
 
 def read_notes(session: ChatSession, through_seq: int) -> list[str]:
@@ -98,7 +94,7 @@ READ = Tool(
     },
     skill_read,
     only_reads=True,
-    offered=is_offered,
+    offered=lambda session: bool(usable_skills(access_of(session))),
     for_spaces=True,
     about_memory=True,
     whole=True,

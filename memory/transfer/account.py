@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from django.db import transaction
 
 from chat.models import Agent
+from memory.access.rights import agent_space
 from memory.documents import write
 from memory.documents.write import Author, Replace, Source
 from memory.models import MemoryDocument, SwitchChoice
 from memory.policy import switches
-from memory.policy.access import agent_space
 from memory.policy.paths import DOCUMENT_MAX_BYTES, BadPathError, checked_path
 from memory.transfer import library
 from memory.trust import instructions

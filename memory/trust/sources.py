@@ -15,9 +15,10 @@ from chat.context import per_message, results
 from chat.extensions import ContextItem
 from chat.models import Attachment, ChatSession, MemoryChoice, Message
 from chat.turns.commands import parse_call
+from memory.access.decided import MemoryAccess
+from memory.access.load import access_of
 from memory.documents.foreign import foreign_lines, holds_foreign, is_of_one
 from memory.models import MemoryDocument, Suggestion
-from memory.policy.access import is_shared, own_space
 from memory.policy.addresses import is_of_others, located
 from memory.policy.imported import imported_through
 from memory.policy.paths import CURATED, CURATED_ALTERNATIVE
@@ -37,18 +38,18 @@ HISTORY_TOOL = "sessions_history"
 CONVERSATION = re.compile(r"/c/([0-9a-f-]{36})")
 
 
-def sent_in_turn(session: ChatSession, person: User, message_id: int | None) -> Sent:
+def sent_in_turn(access: MemoryAccess, person: User, message_id: int | None) -> Sent:
     """Return what the model was sent until its answer `message_id` (None: until now) in a turn of `person`, who has
     typed the present message."""
-    answer = session.messages.filter(pk=message_id).first() if message_id else None
-    talk = Talk(session, person, answer.seq if answer else None)
+    answer = access.session.messages.filter(pk=message_id).first() if message_id else None
+    talk = Talk(access, person, answer.seq if answer else None)
     return talk.sent(talk.spoken()[-1:])
 
 
-def sent_until(session: ChatSession, through_seq: int, after_seq: int = 0) -> Sent:
+def sent_until(access: MemoryAccess, through_seq: int, after_seq: int = 0) -> Sent:
     """Return what the model was sent until the message `through_seq`; the typed words are those of the messages after
     `after_seq`, of every member in a shared conversation."""
-    talk = Talk(session, None if is_shared(session) else session.owner, through_seq)
+    talk = Talk(access, access.person, through_seq)
     return talk.sent([spoken for spoken in talk.spoken() if spoken[0].seq > after_seq])
 
 
@@ -56,7 +57,7 @@ def sent_until(session: ChatSession, through_seq: int, after_seq: int = 0) -> Se
 class Talk:
     """A conversation up to a message, read once; `person` is whose own words count, None: those of every member."""
 
-    session: ChatSession
+    access: MemoryAccess
     person: User | None
     through_seq: int | None = None
     # Gathers the other conversations that this one has read, in place of looking into them; None: they are looked into.
@@ -68,6 +69,11 @@ class Talk:
     looked_into: dict[UUID, tuple[bool, frozenset[UUID]]] = field(init=False, default_factory=dict)
     # The foreign lines of documents of one space by path; None: there is no such document.
     foreign_at: dict[str, frozenset[str] | None] = field(init=False, default_factory=dict)
+
+    @property
+    def session(self) -> ChatSession:
+        """Return the conversation."""
+        return self.access.session
 
     def __post_init__(self) -> None:
         rows = self.session.messages.filter(active=True).order_by("seq")
@@ -156,7 +162,7 @@ class Talk:
 
     def _memory(self) -> Iterator[str]:
         """Yield the curated memory that the conversation writes, and the person's own notes that the model was sent."""
-        rows = MemoryDocument.objects.present().filter(space=own_space(self.session))
+        rows = MemoryDocument.objects.present().filter(space=self.access.home.space)
         yield from rows.filter(path__in=(CURATED, CURATED_ALTERNATIVE)).values_list("content", flat=True)
         sent = [*self.heads, *(message.meta.get(per_message.META_KEY, {}) for message in self.messages)]
         for item in (item for each in sent for item in each.get(items.NAME, [])):
@@ -218,14 +224,14 @@ class Talk:
             yield SourceText(Kind.ATTACHMENT, heading, text)
             return
         space_id, path = located(path)
-        space = own_space(self.session)
+        space = self.access.home.space
         if space_id not in (None, space.pk):
             other = Space.objects.filter(pk=space_id).first()
             if other is None or not is_of_one(other, self.session.owner_id):
                 yield SourceText(Kind.PEOPLE, "", text)
-        elif path in (CURATED, CURATED_ALTERNATIVE) or (self.person is None and is_shared(self.session)):
+        elif path in (CURATED, CURATED_ALTERNATIVE) or (self.person is None and self.access.is_of_space):
             return
-        elif is_shared(self.session):
+        elif self.access.is_of_space:
             if self.person is not None and not is_of_one(space, self.person.pk):
                 yield SourceText(Kind.PEOPLE, "", text)
         elif (lines := self._foreign_at(space, path)) is None:
@@ -267,12 +273,13 @@ class Talk:
         """Return whether another conversation is not the owner's, or holds foreign text itself; and which others it has
         read."""
         session = ChatSession.objects.select_related("owner", "agent").filter(pk=session_id).first()
-        if session is None or session.owner_id != self.session.owner_id or is_shared(session):
+        if session is None or session.owner_id != self.session.owner_id or session.memory == MemoryChoice.NONE:
             return True, frozenset()
-        if session.memory == MemoryChoice.NONE:
+        access = access_of(session)
+        if access.is_of_space:
             return True, frozenset()
         read: set[UUID] = set()
-        is_foreign = any(True for _ in Talk(session, session.owner, read=read).foreign())
+        is_foreign = any(True for _ in Talk(access, session.owner, read=read).foreign())
         return is_foreign, frozenset(read)
 
 

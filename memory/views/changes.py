@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
+from memory.access.rights import may_edit
 from memory.documents import undo, write
 from memory.documents.merge import OverlapError, merge
 from memory.documents.write import Author, Delete, Replace, Source
@@ -18,7 +19,6 @@ from memory.files.missing import documents_without_file, write_file_again
 from memory.files.scan import scan_folder
 from memory.models import MemoryDocument, MemoryRevision
 from memory.policy import tombstones
-from memory.policy.access import may_edit
 from memory.policy.line_ends import with_line_ends_of
 from memory.tools import saved
 from memory.views.forgetting import parsed_number

@@ -1,12 +1,13 @@
 """What the search of the chat shows of conversations that are about a question, with or without its words: found by the
 search of memory, over the same index that the model searches."""
 
+from dataclasses import replace
+
 from chat import extensions
 from chat.extensions import SearchResult
 from chat.library.excerpts import excerpt
+from memory.access.sources import sources_of_person
 from memory.index.transcripts import without_labels
-from memory.policy import switches
-from memory.policy.access import Sources
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import Passage
 from oneclaw.models import Space, User
@@ -19,9 +20,9 @@ SEARCHED_FACTOR = 3
 def related(user: User, question: str, most: int) -> list[SearchResult]:
     """Return the best passage of each of at most `most` conversations that `user` may read and that are about
     `question`, best first; none if they have turned the search in conversations off."""
-    if not switches.is_on(user, switches.Switch.TRANSCRIPTS):
+    sources = replace(sources_of_person(user), notes=False, recent=False)
+    if not sources:
         return []
-    sources = Sources(notes=False, recent=False, transcripts_of=user, shared_transcripts=True, asked_by=user)
     spaces = list(Space.objects.visible_to(user))
     passages = HybridSearchManager(spaces, sources).search(question, most * SEARCHED_FACTOR, today=user.day())
     best: dict[str, Passage] = {}

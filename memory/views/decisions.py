@@ -8,10 +8,10 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from memory.access.rights import may_edit
 from memory.documents.write import DocumentError
 from memory.forgetting import message_secrets
 from memory.models import Decision
-from memory.policy.access import may_edit
 from memory.tools import decisions, saved
 from oneclaw.audit.holds import HeldError
 from oneclaw.people.requests import SignedInRequest

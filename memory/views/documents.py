@@ -9,6 +9,7 @@ from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_GET
 
 from chat.rendering.incremental import blocks
+from memory.access.rights import may_edit, may_forget
 from memory.documents import write
 from memory.files.missing import documents_without_file
 from memory.files.waiting import fault_of, waiting_files
@@ -16,7 +17,6 @@ from memory.index.vectors import notice
 from memory.models import MemoryDocument
 from memory.notes import coverage
 from memory.policy import switches
-from memory.policy.access import may_edit, may_forget
 from memory.policy.paths import is_in_skill
 from memory.prompt.context import CutFile, cut_files
 from memory.skills.catalogue import source_in

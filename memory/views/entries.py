@@ -14,6 +14,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from memory.access.rights import may_forget
 from memory.documents import undo, write
 from memory.documents.merge import OverlapError
 from memory.documents.write import Author, Source
@@ -24,7 +25,6 @@ from memory.overview import home
 from memory.overview.entries import entries_of
 from memory.overview.home import ShownEntry
 from memory.overview.rows import RowsOf, rows_html
-from memory.policy.access import may_forget
 from memory.tools import reviews
 from memory.views.changes import form_number, writable_document
 from memory.views.forgetting import parsed_number

@@ -11,12 +11,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from chat.models import ChatSession
+from memory.access.rights import may_forget, spaces_to_forget_in
 from memory.forgetting import forget as forgetting
 from memory.forgetting import plan as forget_plans
 from memory.models import Forgetting, MemoryDocument
 from memory.overview import remains
 from memory.policy import curation
-from memory.policy.access import may_forget, spaces_to_forget_in
 from memory.policy.tombstones import words_of
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
+from memory.access.rights import may_edit, may_forget
 from memory.files.missing import documents_without_file
 from memory.index.vectors import notice
 from memory.lab import golden
@@ -20,7 +21,6 @@ from memory.overview.entries import entry_at, newest_by_topic, overview_of
 from memory.overview.home import Memories, ShownEntry
 from memory.overview.rows import RowsOf, rows_html
 from memory.overview.state import state_of
-from memory.policy.access import may_edit, may_forget
 from memory.tools.proposals import writes_directly
 from memory.tools.waiting import marks_of
 from memory.views.forgetting import parsed_number

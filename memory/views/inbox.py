@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from chat.conversations.message_pages import updated_card_html
 from chat.extensions import WaitingItems
+from memory.access.rights import may_edit
 from memory.documents.calls import use_that_made
 from memory.documents.merge import OverlapError
 from memory.documents.write import DocumentError
@@ -21,7 +22,6 @@ from memory.files.missing import documents_without_file
 from memory.files.waiting import waiting_files
 from memory.lab import golden
 from memory.models import Decision, Review, Suggestion
-from memory.policy.access import may_edit
 from memory.skills.approval import waiting_own_skills
 from memory.tools import decisions, reviews, saved, suggestions
 from memory.trust import proposals

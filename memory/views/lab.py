@@ -10,9 +10,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_POST
 
+from memory.access.rights import may_write
+from memory.access.sources import sources_of_person
 from memory.lab import explain, golden
 from memory.models import GoldenQuestion
-from memory.policy.access import may_write
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS
 from memory.views.home import shown_space
@@ -84,7 +85,7 @@ def run_questions(request: SignedInRequest) -> HttpResponse:
 
 
 def _answered(request: SignedInRequest, context: dict[str, Any]) -> dict[str, Any]:
-    space, sources = context["space"], golden.sources_of(request.user)
+    space, sources = context["space"], sources_of_person(request.user)
     options: dict[str, Any] = {"max_results": golden.RESULTS_COUNT, "today": request.user.day()}
     passages = HybridSearchManager([space], sources).search(context["question"], **options)
     # Shares of the highest, for bars.

@@ -12,9 +12,9 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from chat.attachments.examine import FileRefusedError
+from memory.access.rights import may_write
 from memory.library import files
 from memory.models import LibraryFile
-from memory.policy.access import may_write
 from memory.views.library_pages import chosen_space
 from oneclaw.audit.holds import HeldError
 from oneclaw.models import Space

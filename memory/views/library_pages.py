@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_safe
 
 from chat.attachments.accept import accepted
 from chat.library.excerpts import marked
+from memory.access.rights import may_write
 from memory.library import texts
 from memory.library.download import download_of
 from memory.library.extract import READ_KINDS
@@ -20,7 +21,6 @@ from memory.library.retention import days_kept
 from memory.library.search import FilePassage, page_address, search_files
 from memory.library.texts import FileText
 from memory.models import FileVersion, LibraryFile
-from memory.policy.access import may_write
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
 from memory.views.forgetting import parsed_number
 from oneclaw.models import Space, User

@@ -10,12 +10,12 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
+from memory.access.rights import may_edit, may_write
 from memory.documents import write
 from memory.documents.write import Append, Author, Source
 from memory.models import MemoryDocument
 from memory.overview import days, past
 from memory.overview.state import state_of
-from memory.policy.access import may_edit, may_write
 from memory.views.changes import form_number, writable_document
 from memory.views.home import shown_space
 from oneclaw.people.requests import SignedInRequest

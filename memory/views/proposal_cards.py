@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from memory.access.rights import editable_of
 from memory.models import MemoryDocument, Proposal
-from memory.policy.access import editable_of
 from memory.policy.paths import AGENTS, CURATED
 from memory.tools.proposals import path_of
 from oneclaw.models import User

@@ -11,9 +11,9 @@ from django.views.decorators.http import require_GET, require_POST
 
 from chat.models import Message
 from chat.turns.answer_lines import finished_answer
+from memory.access import former
+from memory.access.rights import may_forget
 from memory.models import LineFeedback, MemoryRevision
-from memory.policy import former
-from memory.policy.access import may_forget
 from memory.prompt.items import NAME
 from memory.provenance import feedback
 from memory.provenance.shown import ShownMemory, readable, shown_memories

@@ -15,18 +15,17 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
 from chat.library.excerpts import marked
-from chat.models import ChatSession
+from memory.access.load import HAS_FILES
+from memory.access.sources import sources_of_person
 from memory.index.vectors import notice
 from memory.library.search import FilePassage, search_files
 from memory.models import MemoryDocument
 from memory.notes.coverage import DAILY_LOG_PATH
-from memory.policy import switches
-from memory.policy.access import Sources
-from memory.policy.contents import HAS_FILES
 from memory.policy.paths import CURATED
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN, Passage
 from memory.search.typos import corrected
+from memory.tools.reading import shared_spaces_of
 from memory.views.forgetting import parsed_number
 from oneclaw.models import Space, User
 from oneclaw.people.requests import SignedInRequest
@@ -127,15 +126,14 @@ def search_results(user: User, query: str, filters: Filters) -> list[ShownPassag
         found += search_files(with_files, query, user, wanted)
     words = pieces_of(query)
     shown = curated_first([each for each in found if filters.includes(each)])[:RESULTS_SHOWN]
-    names = shared_names([each for each in shown if isinstance(each, Passage)])
+    spaces_shown = shared_spaces_of([each for each in shown if isinstance(each, Passage)])
+    names = {passage: space.name for passage, space in spaces_shown.items()}
     return [shown_passage(each, words, names, user) for each in shown]
 
 
 def in_memory(user: User, query: str, spaces: list[Space], most: int) -> list[Passage]:
     """Return what the memory of `spaces` has for `query`, with conversations if `user` has not turned that off."""
-    said_by = user if switches.is_on(user, switches.Switch.TRANSCRIPTS) else None
-    sources = Sources(transcripts_of=said_by, shared_transcripts=said_by is not None, asked_by=user)
-    return HybridSearchManager(spaces, sources).search(query, max_results=most, today=user.day())
+    return HybridSearchManager(spaces, sources_of_person(user)).search(query, max_results=most, today=user.day())
 
 
 def shown_passage(
@@ -161,20 +159,6 @@ def about(passage: Passage, kind: str, user: User) -> str:
     if kind == "notes" and passage.day:
         return gettext("Notes of %(when)s") % {"when": date_format(passage.day, "DATE_FORMAT")}
     return passage.path
-
-
-def shared_names(passages: list[Passage]) -> dict[Passage, str]:
-    """Return the names of the shared spaces that `passages` are from; those of private ones are left out."""
-    ids = [each.document_id for each in passages if each.document_id]
-    documents = MemoryDocument.objects.filter(pk__in=ids).exclude(space__kind__in=Space.PRIVATE)
-    names = dict(documents.values_list("pk", "space__name"))
-    said = [each.conversation.removeprefix("/c/") for each in passages if each.document_id is None]
-    shared = ChatSession.objects.filter(pk__in=said, shared_at__isnull=False) if said else ChatSession.objects.none()
-    spaces = {f"/c/{pk}": name for pk, name in shared.values_list("pk", "space__name")}
-    found = {
-        each: names.get(each.document_id) if each.document_id else spaces.get(each.conversation) for each in passages
-    }
-    return {each: name for each, name in found.items() if name}
 
 
 def curated_first(passages: list[Passage | FilePassage]) -> list[Passage | FilePassage]:

@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
 from chat.views.spaces.frame import frame, own_role, tab_page, writable_space
+from memory.access.rights import may_edit
 from memory.models import MemoryDocument
-from memory.policy.access import may_edit
 from memory.policy.paths import AGENTS, CURATED
 from memory.policy.tombstones import LineForgottenError
 from memory.policy.viewers import viewers

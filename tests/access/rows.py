@@ -31,11 +31,10 @@ from memory.forgetting.forget import forget
 from memory.index import conversations
 from memory.library import files, reading
 from memory.models import Decision, FileVersion, GoldenQuestion, MemoryRevision, Proposal, Review, Suggestion, Topic
-from memory.policy.access import persons_space
 from memory.skills import approval, writing
 from memory.skills.catalogue import find_skill
 from memory.tools import proposals
-from oneclaw.models import Budget, Invitation, LegalHold, ModelServer, Offboarding, RetentionRule
+from oneclaw.models import Budget, Invitation, LegalHold, ModelServer, Offboarding, RetentionRule, Space
 from oneclaw.people import keys
 from tests.access.cast import AUTHOR, COMMON, MEMBERS, STAFF, Cast, with_people
 from tests.conversations import FINISHED, cite, summarise
@@ -102,7 +101,7 @@ def turn(cast: Cast, name: str, readers: frozenset[str], **how: object) -> trans
 def remember(cast: Cast, kind: str, readers: frozenset[str]) -> None:
     """Make memory of the author, or of the space: a document with revisions, and what waits for an answer."""
     author, ids = cast.people["author"], getattr(cast, kind)
-    space = cast.space if kind == "shared" else persons_space(author)
+    space = cast.space if kind == "shared" else Space.objects.own_of(author)
     by = Author(MemoryRevision.Source.PAGE, author)
     line = f"- {cast.word(f'{kind}line', readers)} likes {COMMON} tea"
     gone = f"- {cast.word(f'{kind}gone', frozenset())} likes {COMMON} too"
@@ -139,7 +138,7 @@ def remember(cast: Cast, kind: str, readers: frozenset[str]) -> None:
 def keep_files(cast: Cast, kind: str, readers: frozenset[str]) -> None:
     """Make a file in the library, and a skill that every reader may use."""
     author, ids = cast.people["author"], getattr(cast, kind)
-    space = cast.space if kind == "shared" else persons_space(author)
+    space = cast.space if kind == "shared" else Space.objects.own_of(author)
     page = f"The {cast.word(f'{kind}page', readers)} about {COMMON} is on this page.\n".encode()
     version = files.add(space, author, f"{cast.word(f'{kind}book', readers)}.txt", page)
     reading.run(version.pk)

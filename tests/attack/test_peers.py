@@ -11,6 +11,7 @@ from chat.conversations.model_choice import Choice
 from chat.models import ChatSession, IdentityLink, MemoryChoice, Schedule
 from chat.routes import deliver, identities
 from chat.turns import commands
+from memory.access.load import access_of
 from memory.documents.write import Append, Author, Source, apply
 from memory.index import conversations
 from memory.index.transcripts import transcript_messages
@@ -66,7 +67,7 @@ def test_a_stranger_writes_nothing(ada, remembered, scope):
         flush.run(queued.pk)
     if queued := conversations.request(session):
         conversations.run(queued if isinstance(queued, int) else queued.pk)
-    assert list(transcript_messages(session, 100)) == []
+    assert list(transcript_messages(access_of(session), 100)) == []
     assert MemoryRevision.objects.count() == before
     assert not Suggestion.objects.exists()
     assert not Schedule.objects.exists()
@@ -104,7 +105,7 @@ def test_a_conversation_that_the_owner_gave_a_memory_is_not_gone_on_with(ada, re
     assert OWN not in str(build_request(later.turn))
     # There, its words are not the owner's.
     session = ChatSession.objects.get(pk=first.message.session_id)
-    assert [each.kind for each in sent_in_turn(session, ada, None).foreign] == ["people"]
+    assert [each.kind for each in sent_in_turn(access_of(session), ada, None).foreign] == ["people"]
 
 
 def test_a_link_that_is_not_the_owner_changes_nothing_of_that(ada, remembered):

@@ -8,10 +8,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chat.attachments.examine import FileRefusedError
+from memory.access.rights import may_write
 from memory.library import files, reading
 from memory.models import FileVersion, LibraryFile
 from memory.policy import curation
-from memory.policy.access import may_write
 from memory.tasks import READING_MAX_CHAINS, read_library_file
 from memory.transfer import library
 from memory.transfer.library import FOLDER_MARK

@@ -16,13 +16,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chat.models import ChatSession
 from memory import tasks
+from memory.access.rights import spaces_to_forget_in
+from memory.access.sources import Sources
+from memory.access.transcripts import SHARED
 from memory.forgetting import forget as forgetting
 from memory.forgetting import plan as forget_plans
 from memory.lab import golden
 from memory.notes import coverage, flush
 from memory.notes import status as backlog
 from memory.policy import curation, switches
-from memory.policy.access import Sources, spaces_to_forget_in
 from memory.search.manager import PASSAGE_SLACK_POINTS, HybridSearchManager
 from memory.search.passage import Passage
 from memory.skills import importing
@@ -208,7 +210,7 @@ class Command(BaseCommand):
         into = space_or_own(user, space, Space.objects.writable_by(user).filter(archived_at=None))
         report = with_folder(workspace.import_folder, folder, into, user)
         behind = backlog.index_all(user, space, progress=self.progress).failed if wait else []
-        self.write_result(vars(report) | {"not_indexed": behind}, json, lambda _: import_lines(report))
+        self.write_result(asdict(report) | {"not_indexed": behind}, json, lambda _: import_lines(report))
         if report.refused or behind:
             raise CommandError(f"{len(report.refused)} files were not taken, {len(behind)} are not indexed.")
 
@@ -275,7 +277,7 @@ def sessions_of(user: User | None, session: str | None, space: Space | None = No
     elif session is None and space is None:
         raise CommandError("Say which conversations: --session ID, --user EMAIL or --space NAME.")
     if space is not None:
-        sessions = sessions.filter(space=space, shared_at__isnull=False)
+        sessions = sessions.filter(SHARED, space=space)
     if session is None:
         return sessions.order_by("created_at")
     try:

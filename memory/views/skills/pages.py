@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
-from memory.policy.access import may_write
+from memory.access.rights import may_write
 from memory.skills.approval import SkillOfPerson, SkillState, changes_since, owns, with_states
 from memory.skills.catalogue import Skill, find_skill, skills_of_person
 from memory.skills.parsing import has_invisible

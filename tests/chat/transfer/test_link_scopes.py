@@ -6,6 +6,7 @@ import pytest
 
 from chat.models import ChatSession, Message, SharedLink
 from chat.transfer import link_copies, share
+from memory.access.load import access_of
 from memory.index.transcripts import transcript_messages
 from memory.models import Flush
 from memory.notes import flush
@@ -171,13 +172,13 @@ def test_a_reader_continues_in_a_copy_of_the_text(client, rita, stranger, addres
 
 def test_nothing_of_a_copy_becomes_memory_by_itself(rita, copied):
     assert flush.request(copied, "left") is None
-    assert list(transcript_messages(copied, 100)) == []
+    assert list(transcript_messages(access_of(copied), 100)) == []
     accepted = send(rita, "Thanks! I like green tea.", copied.pk)
     settle(accepted, "Noted.")
     copied.refresh_from_db()
     claim = claim_flush(flush.request(copied, "left").pk)
     assert [entry.text for entry in claim.said] == ["Thanks! I like green tea.", "Noted."]
-    sent = sent_in_turn(copied, rita, None)
+    sent = sent_in_turn(access_of(copied), rita, None)
     source = source_of("Rita has moved to Lisbon with her sister Clara.", sent)
     assert source is not None
     assert source.kind == "imported"

@@ -13,7 +13,7 @@ from chat.context.prompt import build_request
 from chat.rendering.outgoing_links import signed
 from memory.documents.write import Append, Author, apply
 from memory.models import MemoryRevision
-from memory.policy.access import persons_space
+from oneclaw.models import Space
 from tests.conversations import send, settle
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +54,7 @@ def test_ordinary_addresses_carry_nothing():
 def answered(person, asked, answer):
     """Return the browser of a person whose model was sent their memory, and the finished answer."""
     apply(
-        persons_space(person),
+        Space.objects.own_of(person),
         "MEMORY.md",
         Append("- Lena got a job at the harbour\n"),
         Author(MemoryRevision.Source.PAGE, person),

@@ -11,6 +11,7 @@ from chat.context.prompt import rows_of
 from chat.conversations import transcript
 from chat.extensions import ToolCall, ToolError
 from chat.models import ChatSession
+from memory.access.load import access_of
 from memory.forgetting import forget as forgetting
 from memory.index import attached_files, conversations
 from memory.models import TranscriptChunk, TranscriptIndex
@@ -144,7 +145,9 @@ def test_the_newest_files_are_named(ada, attach, monkeypatch):
     session, _ = attach(name="old.txt")
     attach("New " + OFFER, name="new.txt", session_id=session.pk)
     fresh = ChatSession.objects.get(pk=session.pk)
-    assert [each.split(":")[0] for each in attached_files.ways_to(fresh, fresh.last_seq, "memory_get")] == ["[new.txt"]
+    assert [each.split(":")[0] for each in attached_files.ways_to(access_of(fresh), fresh.last_seq, "memory_get")] == [
+        "[new.txt"
+    ]
 
 
 def test_the_text_of_a_file_that_is_read_again_is_not_the_persons_own_word(ada, attach):
@@ -156,6 +159,6 @@ def test_the_text_of_a_file_that_is_read_again_is_not_the_persons_own_word(ada, 
     read = json.dumps(call(GET, session, path=f"/files/{file.pk}"), ensure_ascii=False)
     block = {"type": "tool_result", "tool_use_id": "toolu_1", "content": read}
     transcript.finish_tools(accepted.turn, accepted.answer, results, [block], {})
-    (source,) = sent_in_turn(ChatSession.objects.get(pk=session.pk), ada, None).foreign
+    (source,) = sent_in_turn(access_of(ChatSession.objects.get(pk=session.pk)), ada, None).foreign
     assert (source.kind, source.name) == ("attachment", "offer8.txt")
     assert "18,400 francs" in source.text

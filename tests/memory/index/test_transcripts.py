@@ -13,12 +13,12 @@ from chat.extensions import ToolCall, ToolError
 from chat.models import ChatSession, Message, Presence, default_agent
 from chat.turns.hooks import send_turn_finished
 from memory import tasks
+from memory.access.sources import Sources
 from memory.index import conversations, vectors
 from memory.index.conversations import UNINDEXED_MIN_BYTES, UNINDEXED_MIN_MESSAGES
 from memory.index.documents import index_document
 from memory.models import TextVector, TranscriptChunk, TranscriptIndex
 from memory.policy import switches
-from memory.policy.access import Sources
 from memory.policy.switches import Switch
 from memory.prompt import sent
 from memory.search.manager import HybridSearchManager

@@ -4,10 +4,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from memory import tasks
+from memory.access.sources import Sources
 from memory.forgetting.forget import forget
 from memory.lab import explain, golden
 from memory.models import GoldenQuestion, LabRun, MemoryDocument
-from memory.policy.access import Sources
 from oneclaw.models import Space
 
 

@@ -9,6 +9,7 @@ from chat.attachments import chosen
 from chat.conversations.shared import share
 from chat.extensions import PickingScope
 from chat.models import ChatSession, default_agent
+from memory.access.load import access_of
 from memory.library import files as library
 from memory.library import reading
 from memory.models import LibraryFile
@@ -61,7 +62,7 @@ async def test_it_is_sent_whole_as_data_again_on_retry_and_leaves_with_the_role(
     assert [block["name"] for block in prompt.content if block["type"] == "attachment"] == ["rules.md"]
     shown = await in_database(details, session, prompt)
     assert [(each.name, each.address) for each in shown] == [("rules.md", f"/memory/documents/{file.pk}/")]
-    found = await in_database(sent_in_turn, session, ada, None)
+    found = await in_database(lambda: sent_in_turn(access_of(session), ada, None))
     assert SourceText(Kind.ATTACHMENT, "rules.md", RULES.rstrip("\n")) in found.foreign
     await in_database(SpaceMember.objects.filter(user=ada, space=team).delete)
     await talk.say("And now?")

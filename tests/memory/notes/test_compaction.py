@@ -13,6 +13,7 @@ from chat.conversations import lifecycle, titles
 from chat.extensions import ToolCall
 from chat.models import ChatSession, ContextRound, default_agent
 from memory import tasks
+from memory.access.load import access_of
 from memory.index import conversations
 from memory.invariants import find_summaries_without_notes
 from memory.models import DocumentJob, Flush, MemoryDocument, TranscriptIndex
@@ -203,7 +204,7 @@ def test_an_index_of_another_branch_or_without_a_forgotten_line_is_waited_for(ta
 def test_an_index_that_only_waits_for_a_pause_is_built_now(talk, prepare, told, scripted):
     scripted.script(answer("NO_REPLY"))
     later = timezone.now() + dt.timedelta(seconds=60)
-    (index_id,) = conversations._make_due([talk], later)
+    (index_id,) = conversations._make_due([access_of(talk)], later)
     assert not prepare(talk, 2)
     assert ("index_transcript", index_id) in told
     assert TranscriptIndex.objects.get().due_at < later

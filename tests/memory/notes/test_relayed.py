@@ -9,6 +9,7 @@ from chat.context.prompt import rows_of
 from chat.models import Message
 from chat.schedules import tell
 from chat.session_tools import relay
+from memory.access.load import access_of
 from memory.index.transcripts import transcript_messages
 from memory.notes import flush
 from memory.notes.claims import claim_flush
@@ -40,11 +41,11 @@ def test_a_flush_does_not_note_it(relayed):
 
 
 def test_it_is_no_line_of_the_transcript_that_a_search_reads(relayed):
-    assert WORDS not in [each.text for each in transcript_messages(relayed, 100)]
+    assert WORDS not in [each.text for each in transcript_messages(access_of(relayed), 100)]
 
 
 def test_it_is_a_source_of_its_own_kind(relayed):
-    sent = sent_until(relayed, relayed.last_seq)
+    sent = sent_until(access_of(relayed), relayed.last_seq)
     source = source_of("Ada has moved to Lisbon with her sister Clara.", sent)
     assert source is not None
     assert source.kind == "session"
@@ -56,7 +57,9 @@ def test_so_is_the_result_of_a_sub_session(relayed):
     message = relayed.messages.filter(role="user").first()
     Message.objects.filter(pk=message.pk).update(meta={"context": {"sessions": [item]}})
     Message.objects.filter(session=relayed, seq=3).delete()
-    source = source_of("Ada has moved to Lisbon with her sister Clara.", sent_until(relayed, relayed.last_seq))
+    source = source_of(
+        "Ada has moved to Lisbon with her sister Clara.", sent_until(access_of(relayed), relayed.last_seq)
+    )
     assert source is not None
     assert source.kind == "session"
 
@@ -64,7 +67,9 @@ def test_so_is_the_result_of_a_sub_session(relayed):
 def test_so_is_what_a_schedule_said(ada):
     session = written(ada, "I like green tea.", "Good.")
     tell.say(session, WORDS)
-    source = source_of("Ada has moved to Lisbon with her sister Clara.", sent_until(session, session.last_seq))
+    source = source_of(
+        "Ada has moved to Lisbon with her sister Clara.", sent_until(access_of(session), session.last_seq)
+    )
     assert source is not None
     assert source.kind == "session"
 

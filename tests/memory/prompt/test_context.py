@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from chat.context.heads import head_of, make_head
 from chat.models import ChatSession
+from memory.access.load import access_of
 from memory.policy import switches
 from memory.policy.paths import RECENT_NAME, WORKSPACE_FILES
 from memory.prompt import context
@@ -54,7 +55,7 @@ def test_memory_in_small_letters_is_the_curated_one_once(session, space, append,
 
 def test_a_long_file_keeps_its_first_70_and_last_20_percent_and_names_itself(session, space, append):
     append(space, "a" * 30_000 + "z" * 10_000, path="SOUL.md")
-    ((_, text),) = context.by_document(context.context_items(session))
+    ((_, text),) = context.by_document(context.context_items(access_of(session)))
     assert text.startswith(
         "a" * (FILE_MAX_CHARS * 7 // 10) + "\n\n[… 22,000 characters are left out here; find them in SOUL.md"
     )
@@ -65,7 +66,7 @@ def test_a_long_file_keeps_its_first_70_and_last_20_percent_and_names_itself(ses
 def test_all_files_together_have_a_budget_and_each_says_where_its_rest_is(session, space, append):
     for path in WORKSPACE_FILES:
         append(space, path[0] * 25_000, path=path)
-    files = list(context.by_document(context.context_items(session)))
+    files = list(context.by_document(context.context_items(access_of(session))))
     assert [file["path"] for file, _ in files] == list(WORKSPACE_FILES)
     assert all(f"find them in {file['path']} with memory_search" in text for file, text in files)
     assert sum(len(text) for _, text in files) < ALL_FILES_MAX_CHARS + 200 * len(files)
@@ -130,7 +131,7 @@ def test_recent_conversations_have_a_share_of_the_budget_and_are_taken_whole(ses
     append(space, "".join(section(f"Talk {n}", text="x" * 800) for n in range(30)), path=RECENT_NAME)
     for path in WORKSPACE_FILES:
         append(space, "x" * 25_000, path=path)
-    files = {item["path"]: text for item, text in context.by_document(context.context_items(session))}
+    files = {item["path"]: text for item, text in context.by_document(context.context_items(access_of(session)))}
     assert len(files[RECENT_NAME]) <= RECENT_MAX_CHARS
     assert files[RECENT_NAME].count("Talk") == 6
     assert files[RECENT_NAME].endswith("x" * 800)

@@ -3,6 +3,7 @@
 import pytest
 
 from chat.models import ChatSession, Message, default_agent
+from memory.access.load import access_of
 from memory.index.documents import index_document
 from memory.prompt.query import INTENT_MAX_CHARS, intent_of
 from memory.prompt.recall import recalled_items
@@ -19,7 +20,9 @@ def recalled(ada, space, append):
     def recalled(lines, messages):
         index_document(append(space, HEAD + "".join(f"- {line}\n" for line in lines), path=LOG).document_id)
         session = ChatSession(owner=ada, agent=default_agent())
-        sent = [recalled_items(session, Message(session=session, role="user", text=text)) for text in messages]
+        sent = [
+            recalled_items(access_of(session), Message(session=session, role="user", text=text)) for text in messages
+        ]
         return [[line.removeprefix("- ") for item in each for line in item["text"].split("\n")] for each in sent]
 
     return recalled

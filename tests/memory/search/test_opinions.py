@@ -5,8 +5,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from memory.access.sources import Sources
 from memory.models import LineFeedback, MemoryChunk
-from memory.policy.access import Sources
 from memory.search.manager import HybridSearchManager
 from memory.search.opinions import POINTS, Kind, Opinion, packed_terms, points
 from oneclaw.models import Space, SpaceMember

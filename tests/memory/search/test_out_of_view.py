@@ -10,10 +10,11 @@ from chat.context import per_message
 from chat.conversations import branches
 from chat.extensions import ToolCall, ToolError
 from chat.models import ChatSession
+from memory.access.load import access_of
+from memory.access.sources import Sources, recall_sources_of, sources_of
 from memory.index import conversations
 from memory.models import TranscriptChunk
 from memory.policy import switches
-from memory.policy.access import Sources, recall_sources_of, sources_of, spaces_of
 from memory.policy.switches import Switch
 from memory.prompt import recall
 from memory.provenance import details as provenance
@@ -131,7 +132,7 @@ def test_while_transcripts_are_off_own_messages_are_not_found_either(talk, summa
     session = talk("The ferry to Naxos leaves at seven.", "Fine.")
     summarised(session, 2)
     switches.choose(ada, Switch.TRANSCRIPTS, False)
-    assert sources_of(session).but_session_after == 0
+    assert sources_of(access_of(session)).but_session_after == 0
     assert found(session) == []
 
 
@@ -184,7 +185,7 @@ def test_the_vectors_of_a_large_corpus_are_cut_with_its_chunks(talk, summarised,
 def test_a_search_of_them_takes_two_round_trips_like_any_other(talk, summarised, django_assert_num_queries):
     session = talk("The ferry to Naxos leaves at seven.", "Fine.")
     summarised(session, 2)
-    manager = HybridSearchManager(spaces_of(session), sources_of(session))
+    manager = HybridSearchManager(access_of(session).spaces, sources_of(access_of(session)))
     with django_assert_num_queries(2):
         assert manager.search("ferry to Naxos", min_score=0)
 
@@ -192,7 +193,7 @@ def test_a_search_of_them_takes_two_round_trips_like_any_other(talk, summarised,
 def test_a_line_that_was_indexed_anew_between_the_round_trips_is_not_shown_if_it_is_in_view(talk, summarised):
     session = talk("The ferry to Naxos leaves at seven.", "Fine.", "Bye.")
     summarised(session, 2)
-    manager = HybridSearchManager(spaces_of(session), sources_of(session))
+    manager = HybridSearchManager(access_of(session).spaces, sources_of(access_of(session)))
     read = manager._read
 
     def moved(asked):
@@ -211,10 +212,10 @@ def test_what_left_the_view_is_recalled_by_itself_and_other_transcripts_are_not(
     say(other, "My ferry to Naxos is called Blue Star.")
     indexed(other)
     asked = say(session, "When does my ferry to Naxos leave?", parent=session.messages.get(seq=4))
-    assert recall.recalled_items(session, asked) == []
+    assert recall.recalled_items(access_of(session), asked) == []
     summarised(session, 2)
-    assert recall_sources_of(session) == Sources(True, True, ada, session.pk, 2, other_transcripts=False)
-    items = recall.recalled_items(session, asked)
+    assert recall_sources_of(access_of(session)) == Sources(True, True, ada, session.pk, 2, other_transcripts=False)
+    items = recall.recalled_items(access_of(session), asked)
     assert {item["path"] for item in items} == {f"/c/{session.pk}"}
     assert "My ferry to Naxos leaves at seven." in items[0]["text"]
     assert not any("blue" in item["text"].casefold() for item in items)

@@ -5,6 +5,7 @@ from django.test import override_settings
 
 from chat.context.prompt import build_request
 from chat.models import ChatSession, default_agent
+from memory.access.load import access_of
 from memory.skills import approval, choosing, offering
 from memory.skills.catalogue import find_skill
 from oneclaw.models import Space
@@ -116,9 +117,9 @@ def test_only_the_person_names_a_skill(ada):
     own_skill(ada, body="Step one.")
     accepted = send(ada, "Please do $release-notes.")
     message = accepted.message
-    assert len(offering.message_skills(message.session, message)) == 1
+    assert len(offering.message_skills(access_of(message.session), message)) == 1
     message.meta = {"by": "session"}
-    assert offering.message_skills(message.session, message) == []
+    assert offering.message_skills(access_of(message.session), message) == []
 
 
 def test_a_skill_that_waits_is_not_sent_even_if_it_is_named(ada):
@@ -139,8 +140,8 @@ def test_a_skill_for_naming_only_is_never_offered_and_sent_when_it_is_named(ada)
 def test_a_temporary_conversation_has_no_skills(ada):
     own_skill(ada)
     session = ChatSession.objects.create(key="t", owner=ada, agent=default_agent(), mode="temporary")
-    assert offering.offered_skills(session) == []
-    assert offering.named_skills(session, "$release-notes") == []
+    assert offering.offered_skills(access_of(session)) == []
+    assert offering.named_skills(access_of(session), "$release-notes") == []
     assert offering.mentions(session) == []
 
 
@@ -154,10 +155,10 @@ def test_a_conversation_of_a_space_has_its_skills_and_others_have_not(ada, stran
     approved(stranger, find_skill(stranger, str(team.pk), "deploy"), for_all=True)
     inside = ChatSession.objects.create(key="in", owner=ada, agent=default_agent(), space=team)
     outside = ChatSession.objects.create(key="out", owner=ada, agent=default_agent())
-    assert [skill.folder for skill in offering.offered_skills(inside)] == ["deploy"]
-    assert offering.offered_skills(outside) == []
+    assert [skill.folder for skill in offering.offered_skills(access_of(inside))] == ["deploy"]
+    assert offering.offered_skills(access_of(outside)) == []
     SpaceMember.objects.filter(user=ada, space=team).delete()
-    assert offering.offered_skills(inside) == []
+    assert offering.offered_skills(access_of(inside)) == []
 
 
 def test_the_text_of_a_skill_cannot_end_its_quotation(ada):
@@ -194,7 +195,7 @@ def test_a_message_finds_the_skill_that_it_is_about_and_small_talk_none(ada, emb
         own_skill(ada, "tax-letters", description="Answers letters of the tax office, with deadlines and objections.")
         own_skill(ada, "recipes", description="Plans dinners with recipes, shopping lists and quantities for guests.")
         session = ChatSession.objects.create(key="c", owner=ada, agent=default_agent())
-        found = offering.offered_skills(session)
+        found = offering.offered_skills(access_of(session))
 
         def names(text):
             return [skill.folder for skill in choosing.chosen(found, text, ada.day(), NOBODY)]

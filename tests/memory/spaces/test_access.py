@@ -7,10 +7,11 @@ from django.utils import timezone
 
 from chat.extensions import ToolCall, ToolError
 from chat.models import ChatSession
+from memory.access.load import access_of
+from memory.access.sources import sources_of
 from memory.index.conversations import due, request, run
 from memory.index.documents import index_document
 from memory.models import MemoryDocument, MemoryRevision, Proposal, TranscriptIndex
-from memory.policy.access import find_document, own_space, reads_conversations, sources_of, spaces_of
 from memory.prompt.items import shown
 from memory.prompt.recall import (
     guidelines_section,
@@ -20,7 +21,7 @@ from memory.prompt.recall import (
     workspace_items,
     workspace_section,
 )
-from memory.tools.get import GET
+from memory.tools.get import GET, find_document
 from memory.tools.reading import SEARCH
 from memory.tools.save_memory import SAVE
 from oneclaw.models import Space, SpaceMember
@@ -49,11 +50,11 @@ def test_a_shared_conversation_is_sent_nothing_of_a_person(shared, known, say, a
     assert "Be brief" not in section
     assert "“Kitchen”" in section
     assert "“Kitchen”" in guidelines_section(shared, [])
-    recalled = recalled_items(shared, say(shared, "Which key opens the safe?"))
+    recalled = recalled_items(access_of(shared), say(shared, "Which key opens the safe?"))
     assert [shown(item) for item in recalled] == [] or "blue" not in recalled_text(recalled)
-    assert spaces_of(shared) == [own_space(shared)] == [shared.space]
-    assert not reads_conversations(shared)
-    assert sources_of(shared).asked_by is None
+    assert access_of(shared).spaces == [access_of(shared).home.space] == [shared.space]
+    assert not access_of(shared).reads_conversations
+    assert sources_of(access_of(shared)).asked_by is None
 
 
 def test_its_tools_find_the_space_alone_for_whoever_asks(shared, known, ada, bob, space):
@@ -71,7 +72,7 @@ def test_its_tools_find_the_space_alone_for_whoever_asks(shared, known, ada, bob
 def test_a_former_member_gets_nothing_in_the_turn_that_runs(shared, known, bob, kitchen, say):
     message = say(shared, "Which key opens the safe?", author=bob)
     SpaceMember.objects.filter(user=bob).delete()
-    assert recalled_items(shared, message) == []
+    assert recalled_items(access_of(shared, bob), message) == []
     for tool, arguments in ((SEARCH, {"query": "key"}), (GET, {"path": "MEMORY.md"}), (SAVE, {"content": "x"})):
         with pytest.raises(ToolError):
             call(tool, shared, bob, **arguments)
@@ -121,7 +122,7 @@ def test_a_private_conversation_in_a_space_reads_both_marked_and_saves_its_own(
     SpaceMember.objects.filter(space=kitchen, user=ada).delete()
     assert prompt_condition(private) != before
     assert "red key" not in workspace_section(private, workspace_items(private))
-    assert find_document(private, f"spaces/{kitchen.pk}/MEMORY.md") is None
+    assert find_document(access_of(private), f"spaces/{kitchen.pk}/MEMORY.md") is None
     # A space keeps its owner.
     SpaceMember.objects.create(space=kitchen, user=ada, role="owner")
 
@@ -129,7 +130,7 @@ def test_a_private_conversation_in_a_space_reads_both_marked_and_saves_its_own(
 def test_what_is_recalled_of_the_space_is_marked_with_its_name(private, known, append, kitchen, say):
     append(kitchen, "- Deliveries come on Tuesday mornings from Hofmann.\n", path="memory/2026-11-02.md")
     index_document(MemoryDocument.objects.get(path="memory/2026-11-02.md").pk)
-    recalled = recalled_items(private, say(private, "When do the deliveries of Hofmann come?"))
+    recalled = recalled_items(access_of(private), say(private, "When do the deliveries of Hofmann come?"))
     text = recalled_text(recalled)
     assert f'file="spaces/{kitchen.pk}/memory/2026-11-02.md"' in text
     assert 'memory="Kitchen"' in text

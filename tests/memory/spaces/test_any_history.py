@@ -12,12 +12,13 @@ from django.conf import settings as current
 
 from chat.extensions import ToolCall, ToolError
 from chat.models import Message
+from memory.access.load import access_of
+from memory.access.sources import sources_of_person
 from memory.files.folders import folder_of
 from memory.files.mirror import try_to_mirror
 from memory.index.documents import index_document
 from memory.invariants import INVARIANTS
 from memory.models import MemoryDocument
-from memory.policy.access import may_ask, sources_for
 from memory.prompt.recall import recalled_items, recalled_text, workspace_items, workspace_section
 from memory.search.manager import HybridSearchManager
 from memory.tools.get import GET
@@ -93,7 +94,9 @@ class Looks:
     def search(self, person):
         allowed = self.world.readable_by(person)
         spaces = list(Space.objects.visible_to(person))
-        found = HybridSearchManager(spaces, sources_for(person)).search(ASKED, max_results=60, min_score=0)
+        found = HybridSearchManager(spaces, sources_of_person(person, in_program=True)).search(
+            ASKED, max_results=60, min_score=0
+        )
         self.within(f"search of {person}", "\n".join(each.snippet for each in found), allowed)
         self.within(f"palette of {person}", str(palette(person, ["person"], 60)), self.world.shown_to(person))
         visible = MemoryDocument.objects.visible_to(person).values_list("content", flat=True)
@@ -167,10 +170,10 @@ class Looks:
         world, session = self.world, talk.row
         asker = self.random.choice(world.people) if talk.is_shared else session.owner
         may = world.sees(asker, talk)
-        assert may_ask(asker, session) == may
+        assert access_of(session, asker).may_ask == may
         allowed = world.readable_in(talk) if may else set()
         message = Message(session=session, seq=session.last_seq + 1, role="user", text=ASKED, author=asker)
-        texts = [recalled_text(recalled_items(session, message))]
+        texts = [recalled_text(recalled_items(access_of(session, asker), message))]
         if may:
             texts.append(workspace_section(session, workspace_items(session)))
         other = world.any_talk()

@@ -12,6 +12,7 @@ from chat.conversations.model_choice import Choice
 from chat.conversations.shared import share
 from chat.conversations.transcript import accept
 from chat.models import ChatSession, Head
+from memory.access.load import access_of
 from memory.documents.write import Append, Author, Source, apply
 from memory.index import conversations
 from memory.index.documents import index_document
@@ -135,7 +136,7 @@ async def test_the_head_changes_with_the_choice_alone_and_without_memory_nothing
 
 
 def transcript(session):
-    return "\n".join(each.text for each in transcript_messages(session, session.last_seq))
+    return "\n".join(each.text for each in transcript_messages(access_of(session), session.last_seq))
 
 
 def test_what_is_read_is_never_more_than_was_chosen(ada, bob, kitchen, private):

@@ -5,8 +5,8 @@ import threading
 import pytest
 from django.db import connection
 
+from memory.access.rights import may_edit
 from memory.models import MemoryDocument, MemoryRevision, Proposal
-from memory.policy.access import may_edit
 from memory.policy.tombstones import LineForgottenError
 from memory.tools import proposals
 from memory.tools.proposals import accept, propose

@@ -8,6 +8,7 @@ from chat.library import spaces
 from chat.models import ChatSession
 from chat.rendering.details import details_of
 from chat.rendering.shown import ShownMessage
+from memory.access.load import access_of
 from memory.documents.write import Append, Author, Replace, Source, apply
 from memory.forgetting.forget import forget
 from memory.trust.sources import sent_in_turn
@@ -80,7 +81,7 @@ def test_the_details_name_the_space_and_its_lines_are_not_the_persons_own_words(
     talk.say()
     found = details_of(ShownMessage(talk.accepted.answer)).from_extensions
     assert [(each.name, each.text) for each in found] == [("Kitchen: MEMORY.md: new lines", "- The oven is mended.")]
-    assert "- The oven is mended." in [each.text for each in sent_in_turn(talk.session, ada, None).foreign]
+    assert "- The oven is mended." in [each.text for each in sent_in_turn(access_of(talk.session), ada, None).foreign]
 
 
 def test_a_former_member_and_who_has_left_the_space_are_told_nothing_more(kitchen, ada, cem, write):

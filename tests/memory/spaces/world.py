@@ -21,12 +21,12 @@ from chat.conversations.shared import share
 from chat.extensions import ToolCall
 from chat.library import organise, spaces
 from chat.models import ChatSession, Message
+from memory.access.rights import may_forget
 from memory.documents.write import Append, Author, Source, apply
 from memory.forgetting.forget import forget
 from memory.index import conversations
 from memory.models import MemoryDocument, Proposal
 from memory.notes import flush
-from memory.policy.access import may_forget
 from memory.tools import proposals
 from memory.tools.save_memory import SAVE
 from memory.trust.proposals import decline, withdraw

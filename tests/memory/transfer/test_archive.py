@@ -4,9 +4,9 @@ import io
 import zipfile
 
 from chat.models import Agent
+from memory.access.rights import agent_space
 from memory.documents import write
 from memory.documents.write import Author, Delete, Replace, Source
-from memory.policy.access import agent_space
 from memory.transfer import workspace
 from memory.transfer.archive import read_archive as opening
 from oneclaw.models import Space

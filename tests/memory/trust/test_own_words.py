@@ -6,6 +6,7 @@ import uuid
 import pytest
 
 from chat.models import ChatSession, Head, default_agent
+from memory.access.load import access_of
 from memory.documents.write import Append, Author, Replace, Source, apply
 from memory.models import DocumentJob, MemoryDocument, MemoryRevision, Suggestion
 from memory.notes import document_jobs, flush
@@ -22,7 +23,7 @@ from tests.scripted import answer
 
 def quote(session):
     """Give `session` a system text that quotes what memory has now, such as the recent conversations."""
-    context = {NAME: context_items(session)}
+    context = {NAME: context_items(access_of(session))}
     ChatSession.objects.filter(pk=session.pk).update(head=Head.objects.create(session=session, context=context))
 
 
@@ -97,8 +98,8 @@ def test_notes_and_the_summary_of_a_talk_with_a_file_carry_that(ada, space, scri
     assert set(MemoryRevision.objects.values_list("is_foreign", flat=True)) == {True}
     later = Stage(ada, None, "Likes green tea.", "Hello")
     session = ChatSession.objects.create(pk=later.session_id, key="later", owner=ada, agent=default_agent())
-    assert "Mallory" not in str(context_items(session))
-    assert not sent_in_turn(session, ada, None).foreign
+    assert "Mallory" not in str(context_items(access_of(session)))
+    assert not sent_in_turn(access_of(session), ada, None).foreign
     # A line of that log is foreign where it is recalled.
     later.items.append(
         {"kind": "recalled", "path": log.path, "revision": 1, "lines": [1, 1], "text": "- Likes green tea."}
@@ -137,8 +138,8 @@ def test_conversations_that_have_read_each_other_are_looked_into_once(ada, djang
         stage.brought("memory_search", json.dumps({"results": found}))
     last = ChatSession.objects.get(pk=ids[-1])
     with django_assert_max_num_queries(20 * count):
-        assert [source.kind for source in sent_in_turn(last, ada, None).foreign] == ["found"] * (count - 1)
+        assert [source.kind for source in sent_in_turn(access_of(last), ada, None).foreign] == ["found"] * (count - 1)
     # Without the file, all of it is Ada's own.
     ChatSession.objects.get(pk=ids[0]).messages.filter(seq=1).update(content=[{"type": "text", "text": "Hi"}])
     with django_assert_max_num_queries(20 * count):
-        assert not sent_in_turn(last, ada, None).foreign
+        assert not sent_in_turn(access_of(last), ada, None).foreign

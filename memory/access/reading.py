@@ -1,4 +1,5 @@
-"""Read a person's switches and spaces once while a request to the model is built, which asks for them many times."""
+"""Keep what was decided and read for a conversation while one request to the model is built: chat asks memory for each
+part of it by itself, and hands over the conversation alone."""
 
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -31,18 +32,7 @@ def once(key: Hashable, read: Callable[[], R]) -> R:
     return found
 
 
-def kept(key: Hashable) -> Any:
-    """Return what is kept for `key`; None for nothing, and outside of `reading`."""
-    return (_kept.get() or {}).get(key)
-
-
-def drop(key: Hashable) -> None:
-    """Keep nothing for `key`, which has changed."""
-    (_kept.get() or {}).pop(key, None)
-
-
-def keep(key: Hashable, value: object) -> None:
-    """Let `once` return `value` for `key`, which was read together with something else."""
-    kept = _kept.get()
-    if kept is not None:
-        kept.setdefault(key, value)
+def read_again() -> None:
+    """Drop what was kept, because memory has changed since."""
+    if (kept := _kept.get()) is not None:
+        kept.clear()

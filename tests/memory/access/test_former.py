@@ -12,9 +12,9 @@ from chat.context.prompt import build_request
 from chat.context.view import ViewRow
 from chat.extensions import ToolCall, ToolError
 from chat.models import ChatSession, Message
+from memory.access.former import addresses_in
 from memory.documents import write
 from memory.documents.write import Append, Author, Source
-from memory.policy.former import addresses_in
 from memory.tools.get import GET
 from oneclaw.models import Space, SpaceMember
 from oneclaw.spaces import lifecycle, members
