@@ -514,7 +514,7 @@ SPAWN_DEPTH = environment.whole("ONECLAW_SPAWN_DEPTH", 1, 0, 3)
 SPAWN_TOKENS = environment.whole("ONECLAW_SPAWN_TOKENS", 200_000, 1_000, 100_000_000)
 
 # Kinds of files that may be attached.
-FILE_KINDS = environment.several("ONECLAW_FILE_KINDS", ["image", "pdf", "docx", "text"])
+FILE_KINDS = environment.several("ONECLAW_FILE_KINDS", ["image", "pdf", "docx", "sheet", "slides", "text"])
 # Limits: bytes of one file, files of one message, and bytes of all files of a person.
 FILE_SIZE = environment.whole("ONECLAW_FILE_SIZE", 20, 1, 100) * 1024 * 1024
 FILES_OF_A_MESSAGE = environment.whole("ONECLAW_FILES_OF_A_MESSAGE", 10, 1, 20)

@@ -14,9 +14,9 @@ TEXTS = (
 BY_KIND = {
     "image": IMAGES,
     "pdf": "application/pdf,.pdf",
-    "docx": ".docx,.docm,.dotx",
-    "sheet": ".xlsx,.xlsm,.xltx,.xlsb,.xls,.ods",
-    "slides": ".pptx,.pptm,.ppsx",
+    "docx": ".docx,.docm,.dotx,.odt,.ott",
+    "sheet": ".xlsx,.xlsm,.xltx,.xlsb,.xls,.ods,.ots",
+    "slides": ".pptx,.pptm,.ppsx,.odp,.otp",
     "text": TEXTS,
 }
 

@@ -23,6 +23,7 @@ _slots = Slots(2)
 PDF = b"%PDF-"
 # An archive, and the container of old office files and of those with a password.
 OFFICE = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+OFFICE_KINDS = frozenset({"docx", "sheet", "slides"})
 IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
 
 
@@ -61,7 +62,7 @@ def examine_file(name: str, data: bytes, owner_id: int = 0) -> ExaminedFile:
     if len(data) > settings.FILE_SIZE:
         raise too_large_error(name, len(data))
     kind = kind_of(data)
-    if kind not in settings.FILE_KINDS:
+    if not OFFICE_KINDS.intersection(settings.FILE_KINDS) if kind == "office" else kind not in settings.FILE_KINDS:
         raise _wrong_type(name)
     if kind == "text":
         return ExaminedFile(kind, text_media_type(name), text=_text(name, data))
@@ -78,6 +79,9 @@ def examine_file(name: str, data: bytes, owner_id: int = 0) -> ExaminedFile:
             return ExaminedFile("text", text_media_type(name), text=_text(name, data))
     if error := found.get("error"):
         raise _wrong_type(name) if error == "type" else FileRefusedError(error, _sentence(error) % {"name": name})
+    kind = found.get("kind", kind)
+    if kind not in settings.FILE_KINDS:
+        raise _wrong_type(name)
     return ExaminedFile(
         kind,
         found["media_type"],
@@ -91,12 +95,12 @@ def examine_file(name: str, data: bytes, owner_id: int = 0) -> ExaminedFile:
 
 
 def kind_of(data: bytes) -> str:
-    """Return image, pdf, docx (also for another archive or office file) or text, by the first bytes of `data`. Pure."""
+    """Return image, pdf, office (also for another archive) or text, by the first bytes of `data`. Pure."""
     if data.startswith(IMAGES) or (data[:4] == b"RIFF" and data[8:12] == b"WEBP"):
         return "image"
     if PDF in data[:1024]:
         return "pdf"
-    return "docx" if data.startswith(OFFICE) else "text"
+    return "office" if data.startswith(OFFICE) else "text"
 
 
 def text_media_type(name: str) -> str:
@@ -150,7 +154,9 @@ def _wrong_type(name: str) -> FileRefusedError:
     kinds = {
         "image": _("images (PNG, JPEG, WebP, GIF)"),
         "pdf": _("PDF"),
-        "docx": _("Word (DOCX)"),
+        "docx": _("Word and OpenDocument texts"),
+        "sheet": _("spreadsheets"),
+        "slides": _("presentations"),
         "text": _("text, Markdown, code and CSV"),
     }
     taken = ", ".join(kinds[kind] for kind in settings.FILE_KINDS)

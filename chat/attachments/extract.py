@@ -1,9 +1,9 @@
-"""Extraction of text and size from an image, a PDF or a Word document.
+"""Extraction of text and size from an image, a PDF or an office file.
 
 Runs in a separate process with limits on memory and time, because a malicious file may exhaust its reader, and imports
 only other readers:
 
-    python -m chat.attachments.extract image|pdf|docx MAX_CHARS < file > lines of JSON
+    python -m chat.attachments.extract image|pdf|office MAX_CHARS < file > lines of JSON
 
 Each line is an object. The first one describes the file, or says why it cannot be read (`error`: type, locked,
 too_many_pixels); further lines contain text. Any other fault of the file ends the process with a traceback.
@@ -14,14 +14,12 @@ import json
 import resource
 import sys
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import Any
 
+from chat.attachments.office import MEDIA_TYPES, OfficeFileError, open_office
 from chat.attachments.pdf_text import page_text
-from chat.attachments.word import word_text
-from chat.attachments.xml_parts import main_part
 
 # Limits of the process: address space and CPU time.
 MEMORY_MAX_BYTES, CPU_MAX_SECONDS = 1536 * 1024 * 1024, 20
@@ -30,8 +28,17 @@ LINES_MAX_BYTES = 4 * 1024 * 1024
 # The time after which no further page of a PDF is read.
 PDF_TIMEOUT_SECONDS = 12.0
 
-# What a file of Office with a password has in its container.
-ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+# The kinds of attachments by those of office files.
+KINDS = {
+    "docx": "docx",
+    "odt": "docx",
+    "pptx": "slides",
+    "odp": "slides",
+    "xlsx": "sheet",
+    "xlsb": "sheet",
+    "xls": "sheet",
+    "ods": "sheet",
+}
 
 FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 # MPO is a JPEG of a phone with a second image behind the first; Pillow detects it as a format of its own.
@@ -104,23 +111,32 @@ def read_pdf(data: bytes, max_chars: int) -> Iterator[Line]:
             return
 
 
-def read_docx(data: bytes, max_chars: int) -> Iterator[Line]:
-    """Yield the media type of the Word file `data`, and the text of its paragraphs and tables, up to `max_chars`."""
-    if not data.startswith(b"PK"):
-        # An old office file, or one with a password.
-        yield {"error": "locked" if ENCRYPTED in data else "type"}
+def read_office(data: bytes, max_chars: int) -> Iterator[Line]:
+    """Yield the kind and media type of the office file `data`, and the text of its paragraphs, slides or sheets, up to
+    `max_chars`."""
+    try:
+        file = open_office(data, max_chars)
+    except OfficeFileError as error:
+        yield {"error": error.code}
         return
-    with zipfile.ZipFile(BytesIO(data)) as archive:
-        kind, part = main_part(archive)
-        if kind != "docx":
-            yield {"error": "type"}
+    yield {"kind": KINDS[file.kind], "media_type": MEDIA_TYPES[file.kind]}
+    length = 0
+    for number, page in enumerate(file.texts, 1):
+        text = page if KINDS[file.kind] != "slides" else f"[slide {number}]\n{page}" if page else ""
+        text = (text + "\n\n" if file.pages and text else text)[: max_chars + 1 - length]
+        yield {"text": text}
+        length += len(text)
+        if length > max_chars:
             return
-        text = word_text(archive, part, max_chars)
-    yield {"media_type": "application/vnd.openxmlformats-officedocument.wordprocessingml.document"}
-    yield {"text": text}
+    if file.hidden_sheets:
+        yield {"text": f"[{file.hidden_sheets} hidden sheet(s) of this file are not shown.]"}
 
 
-READERS: dict[str, Callable[[bytes, int], Iterator[Line]]] = {"image": read_image, "pdf": read_pdf, "docx": read_docx}
+READERS: dict[str, Callable[[bytes, int], Iterator[Line]]] = {
+    "image": read_image,
+    "pdf": read_pdf,
+    "office": read_office,
+}
 
 
 def output_max_bytes(max_chars: int) -> int:

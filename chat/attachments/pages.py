@@ -2,7 +2,7 @@
 
 Runs in a separate process with limits on memory and time, like chat/attachments/extract.py:
 
-    python -m chat.attachments.pages pdf|zip|html MAX_PAGES MAX_CHARS CPU_SECONDS < file > lines of JSON
+    python -m chat.attachments.pages pdf|office|html MAX_PAGES MAX_CHARS CPU_SECONDS < file > lines of JSON
 
 The first line describes the file: its `kind`, and `pages`, 0 for a file that has none; or it says why it cannot be read
 (`error`: type, encoding, locked). Each further line is a page with its number and its text. Any other fault of the file
@@ -12,30 +12,22 @@ ends the process with a traceback; the pages before it count.
 import json
 import sys
 import time
-import zipfile
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
 from chat.attachments.encodings import EncodingUnknownError, NoTextError
-from chat.attachments.extract import ENCRYPTED, limit_process
-from chat.attachments.other_sheets import BinarySheets, OpenDocumentSheets
+from chat.attachments.extract import limit_process
+from chat.attachments.office import OfficeFileError, open_office
 from chat.attachments.pdf_text import page_text
-from chat.attachments.sheets import Workbook
-from chat.attachments.slides import Presentation
 from chat.attachments.web_pages import text_of_page
-from chat.attachments.word import word_text
-from chat.attachments.xml_parts import main_part, member
 
 # The output apart from the text: the frame of each page's line.
 FRAME_MAX_BYTES = 200
 # The share of the processor time after which no further page of a PDF is read.
 PDF_SHARE = 0.8
-# The type of a spreadsheet of OpenDocument.
-OPEN_SHEETS = b"application/vnd.oasis.opendocument.spreadsheet"
 
 Line = dict[str, Any]
-SheetReader = Workbook | BinarySheets | OpenDocumentSheets
 
 
 def pdf_pages(data: bytes, max_chars: int, seconds: float) -> Iterator[Line]:
@@ -66,53 +58,14 @@ def pdf_pages(data: bytes, max_chars: int, seconds: float) -> Iterator[Line]:
 
 
 def office_pages(data: bytes, max_chars: int, seconds: float) -> Iterator[Line]:
-    """Yield what kind of office file `data` is, and its text: whole for Word, by slides, or by sheets."""
-    if not data.startswith(b"PK"):
-        yield from _old_office_pages(data, max_chars)
-        return
-    with zipfile.ZipFile(BytesIO(data)) as archive:
-        kind, part = main_part(archive)
-        book: Presentation | SheetReader
-        match kind:
-            case "docx":
-                yield {"kind": kind, "pages": 0}
-                yield {"page": 1, "text": word_text(archive, part, max_chars)[: max_chars + 1]}
-                return
-            case "pptx":
-                book = Presentation(archive, part)
-            case "xlsx":
-                book = Workbook(archive, part)
-            case "xlsb":
-                book = BinarySheets(data)
-            case _ if member(archive, "mimetype") and archive.read("mimetype").startswith(OPEN_SHEETS):
-                if b"encryption-data" in archive.read("META-INF/manifest.xml"):
-                    yield {"error": "locked"}
-                    return
-                kind, book = "ods", OpenDocumentSheets(archive, max_chars)
-            case _:
-                yield {"error": "type"}
-                return
-        yield from _pages_of(kind, book, max_chars)
-
-
-def _old_office_pages(data: bytes, max_chars: int) -> Iterator[Line]:
-    """Yield the sheets of an .xls file. Other files of its container are old or have a password."""
-    from python_calamine import CalamineError
-
-    if ENCRYPTED in data:
-        yield {"error": "locked"}
-        return
+    """Yield what kind of office file `data` is, and its text: whole, by slides, or by sheets."""
     try:
-        book = BinarySheets(data)
-    except CalamineError as error:
-        yield {"error": "locked" if type(error).__name__ == "PasswordError" else "type"}
+        file = open_office(data, max_chars)
+    except OfficeFileError as error:
+        yield {"error": error.code}
         return
-    yield from _pages_of("xls", book, max_chars)
-
-
-def _pages_of(kind: str, book: Presentation | SheetReader, max_chars: int) -> Iterator[Line]:
-    yield {"kind": kind, "pages": len(book), "hidden": getattr(book, "hidden_count", 0)}
-    for number, text in enumerate(book.texts(max_chars), 1):
+    yield {"kind": file.kind, "pages": file.pages, "hidden": file.hidden_sheets}
+    for number, text in enumerate(file.texts, 1):
         yield {"page": number, "text": text[: max_chars + 1]}
 
 
@@ -127,7 +80,7 @@ def html_pages(data: bytes, max_chars: int, seconds: float) -> Iterator[Line]:
     yield {"page": 1, "text": text[: max_chars + 1]}
 
 
-READERS = {"pdf": pdf_pages, "zip": office_pages, "html": html_pages}
+READERS = {"pdf": pdf_pages, "office": office_pages, "html": html_pages}
 
 
 def output_max_bytes(max_pages: int, max_chars: int) -> int:

@@ -31,14 +31,22 @@ class Workbook(XmlReader):
         relations = Relations(self._archive, self._part)
         strings, styles = _Strings(), _Styles()
         for reader, name in ((strings, "sharedStrings"), (styles, "styles")):
-            path = relations.of_type.get(name) or self._part.rpartition("/")[0] + f"/{name}.xml"
-            if member(self._archive, path):
+            usual = self._part.rpartition("/")[0] + f"/{name}.xml"
+            if path := next((each for each in (*relations.of_type(name), usual) if member(self._archive, each)), ""):
                 reader.read(self._archive, path)
         for name, relation in self._sheets:
             lines = SheetLines(name, max_chars)
             if path := relations.targets.get(relation, ""):
                 _Sheet(lines, strings.values, styles.formats, is_1904=self._is_1904).read(self._archive, path)
-            yield "\n".join(lines.lines)
+            yield "\n".join([*lines.lines, *self._comments(path)])
+
+    def _comments(self, path: str) -> list[str]:
+        """Return a line for each comment on a cell of the sheet at `path`."""
+        comments = _Comments()
+        for part in Relations(self._archive, path).of_type("comments"):
+            if member(self._archive, part):
+                comments.read(self._archive, part)
+        return comments.lines
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Take in a sheet, or from which year days are counted."""
@@ -73,6 +81,30 @@ class _Strings(XmlReader):
 
     def text(self, text: str) -> None:
         if self._is_text and not self._phonetic_depth:
+            self._parts.append(text)
+
+
+class _Comments(XmlReader):
+    """The comments on the cells of a sheet, each with the name of its cell."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._cell = ""
+        self._parts: list[str] = []
+        self._is_text = False
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if name == "comment":
+            self._cell, self._parts = attributes.get("ref", ""), []
+        self._is_text = name == "t"
+
+    def end(self, name: str) -> None:
+        self._is_text = False
+        if name == "comment" and (text := " ".join("".join(self._parts).split())):
+            self.lines.append(f"Comment on {self._cell}: {text}")
+
+    def text(self, text: str) -> None:
+        if self._is_text:
             self._parts.append(text)
 
 

@@ -1,10 +1,10 @@
-"""Read the text of a PowerPoint file, slide by slide."""
+"""Read the text of a PowerPoint file, slide by slide, each with the notes of its speaker."""
 
 import zipfile
 from collections.abc import Iterator
 
 from chat.attachments.tables import TableText
-from chat.attachments.xml_parts import Relations, XmlReader
+from chat.attachments.xml_parts import Relations, XmlReader, member
 
 TITLES = ("title", "ctrTitle")
 
@@ -27,7 +27,15 @@ class Presentation(XmlReader):
         for path in self._slides:
             slide = _Slide(max_chars)
             slide.read(self._archive, path)
-            yield "".join(slide.parts).strip("\n ")
+            relations = Relations(self._archive, path)
+            for diagram in relations.of_type("diagramData"):
+                slide.read_if_there(self._archive, diagram)
+            text = "".join(slide.parts).strip("\n ")
+            notes = _SpeakerNotes(max_chars)
+            for part in relations.of_type("notesSlide"):
+                notes.read_if_there(self._archive, part)
+            said = "".join(notes.parts).strip("\n ")
+            yield f"{text}\n\nNotes: {said}" if said else text
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Take in a slide."""
@@ -42,6 +50,11 @@ class _Slide(TableText):
         self._mark = ""
         # The depth in elements that repeat content for older programs.
         self._fallback_depth = 0
+
+    def read_if_there(self, archive: zipfile.ZipFile, path: str) -> None:
+        """Read a part that has text in the form of slides, unless the file does not have it."""
+        if member(archive, path):
+            self.read(archive, path)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         match name:
@@ -82,3 +95,24 @@ class _Slide(TableText):
         if self._is_text:
             self.write(self._mark + text)
             self._mark = ""
+
+
+class _SpeakerNotes(_Slide):
+    """What the speaker noted for a slide; its page of notes also has a picture of the slide and its number."""
+
+    def __init__(self, max_chars: int) -> None:
+        super().__init__(max_chars)
+        self._is_body = False
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        super().start(name, attributes)
+        match name:
+            case "sp":
+                self._is_body = False
+            case "ph":
+                self._is_body = attributes.get("type") == "body"
+
+    def write(self, text: str) -> None:
+        """Append `text` of the notes."""
+        if self._is_body:
+            super().write(text)

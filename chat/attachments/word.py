@@ -1,38 +1,53 @@
-"""Read the text of a Word file: headings and list items marked as in Markdown, cells between tabs, notes at the end."""
+"""Read the text of a Word file: headings and list items marked as in Markdown, cells between tabs, and at the end the
+notes, comments, headers and footers."""
 
 import zipfile
+from collections.abc import Mapping
 
+from chat.attachments.notes import NoteNumbers, margin_lines
 from chat.attachments.tables import TableText, span_of
 from chat.attachments.xml_parts import Relations, member
 
 # Elements whose content is not shown: it was deleted or moved away, is the reading of an ideogram, or repeats other
 # content for older programs.
 LEFT_OUT = frozenset({"del", "moveFrom", "rt", "Fallback"})
-NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
+# The type of the part, and the element of one note, by the element that refers to it.
+NOTES = {
+    "footnoteReference": ("footnotes", "footnote"),
+    "endnoteReference": ("endnotes", "endnote"),
+    "commentReference": ("comments", "comment"),
+}
 PRIVATE_USE_NUMBER = 0xE000
 
 
 def word_text(archive: zipfile.ZipFile, part: str, max_chars: int) -> str:
     """Return the text of the Word file whose body is `part`, up to about `max_chars`."""
-    body = _Body(max_chars)
-    body.read(archive, part)
     relations = Relations(archive, part)
-    texts: dict[int, str] = {}
-    for kind in NOTES.values():
-        path = relations.of_type.get(kind) or part.rpartition("/")[0] + f"/{kind}.xml"
-        if any(of == kind for of, _ in body.notes) and member(archive, path):
-            notes = _Notes(max_chars)
+    noted: dict[tuple[str, str], str] = {}
+    for reference, (kind, element) in NOTES.items():
+        usual = part.rpartition("/")[0] + f"/{kind}.xml"
+        if path := next((each for each in (*relations.of_type(kind), usual) if member(archive, each)), ""):
+            notes = _Notes(max_chars, element)
             notes.read(archive, path)
-            texts |= {number: notes.texts.get(own, "") for (of, own), number in body.notes.items() if of == kind}
-    lines = (f"[^{number}]: {' '.join(text.split())}\n" for number, text in sorted(texts.items()))
-    return "".join([*body.parts, *lines])
+            noted |= {(reference, own): text for own, text in notes.texts.items()}
+    body = _Body(max_chars, noted)
+    body.read(archive, part)
+    margins: list[str] = []
+    for path in (*relations.of_type("header"), *relations.of_type("footer")):
+        if member(archive, path):
+            margin = _Body(max_chars)
+            margin.read(archive, path)
+            margins.append("".join(margin.parts))
+    return "".join([*body.parts, *body.notes.lines(), *margin_lines(margins)])
 
 
 class _Body(TableText):
-    def __init__(self, max_chars: int) -> None:
+    def __init__(self, max_chars: int, noted: Mapping[tuple[str, str], str] | None = None) -> None:
+        """`noted`: the texts of the notes by the element that refers to one and by its id."""
         super().__init__(max_chars)
-        # The numbers of the notes by their kind and id, in the order of their references.
-        self.notes: dict[tuple[str, str], int] = {}
+        self.notes = NoteNumbers()
+        self._noted = noted or {}
+        self._references: dict[tuple[str, str], str] = {}
         self._mark = ""
         self._is_text = False
         self._hidden_depth = 0
@@ -53,9 +68,11 @@ class _Body(TableText):
                 self._say("-")
             case "sym" if (number := int(attributes.get("char", "0"), 16)) and number < PRIVATE_USE_NUMBER:
                 self._say(chr(number))
-            case "footnoteReference" | "endnoteReference" if not self._hidden_depth:
-                note = NOTES[name], attributes.get("id", "")
-                self._say(f"[^{self.notes.setdefault(note, len(self.notes) + 1)}]")
+            case "footnoteReference" | "endnoteReference" | "commentReference" if not self._hidden_depth:
+                note = name, attributes.get("id", "")
+                if note not in self._references:
+                    self._references[note] = self.notes.add(self._noted.get(note, ""))
+                self._say(self._references[note])
             case "tr":
                 self.begin_row()
             case "gridBefore":
@@ -97,22 +114,25 @@ class _Body(TableText):
 
 
 class _Notes(_Body):
-    """The texts of the notes of one part by their ids."""
+    """The texts of the notes of one part by their ids; `element` is that of one note."""
 
-    def __init__(self, max_chars: int) -> None:
+    def __init__(self, max_chars: int, element: str) -> None:
         super().__init__(max_chars)
         self.texts: dict[str, str] = {}
-        self._id = ""
-        self._from = 0
+        self._element = element
+        self._id = self._author = ""
+        self._first_part = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        if name in ("footnote", "endnote"):
+        if name == self._element:
             # Separators are notes with a type.
-            self._id = "" if "type" in attributes and attributes["type"] != "normal" else attributes.get("id", "")
-            self._from = len(self.parts)
+            self._id = "" if attributes.get("type", "normal") != "normal" else attributes.get("id", "")
+            self._author = attributes.get("author", "")
+            self._first_part = len(self.parts)
         super().start(name, attributes)
 
     def end(self, name: str) -> None:
         super().end(name)
-        if name in ("footnote", "endnote") and self._id:
-            self.texts[self._id] = "".join(self.parts[self._from :])
+        if name == self._element and self._id:
+            text = "".join(self.parts[self._first_part :])
+            self.texts[self._id] = f"Comment by {self._author}: {text}" if self._element == "comment" else text

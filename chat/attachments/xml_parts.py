@@ -54,11 +54,11 @@ class XmlReader:
 
 
 class Relations(XmlReader):
-    """The targets of the relations of one part of an office file (of the file itself for ""), by id and by type."""
+    """The targets of the relations of one part of an office file (of the file itself for ""), by id."""
 
     def __init__(self, archive: zipfile.ZipFile, part: str = "") -> None:
         self.targets: dict[str, str] = {}
-        self.of_type: dict[str, str] = {}
+        self._of_type: dict[str, list[str]] = {}
         self._folder = posixpath.dirname(part)
         path = posixpath.join(self._folder, "_rels", f"{posixpath.basename(part)}.rels")
         if member(archive, path):
@@ -69,7 +69,11 @@ class Relations(XmlReader):
             target = posixpath.join("/", self._folder, attributes.get("Target", ""))
             target = posixpath.normpath(target).lstrip("/")
             self.targets[attributes.get("Id", "")] = target
-            self.of_type.setdefault(attributes.get("Type", "").rpartition("/")[2], target)
+            self._of_type.setdefault(attributes.get("Type", "").rpartition("/")[2], []).append(target)
+
+    def of_type(self, kind: str) -> list[str]:
+        """Return the targets of the relations of this type, the last part of its address."""
+        return self._of_type.get(kind, [])
 
 
 class _Root(XmlReader):
@@ -83,8 +87,8 @@ class _Root(XmlReader):
 
 def main_part(archive: zipfile.ZipFile) -> tuple[str, str]:
     """Return the kind of an office file (docx, pptx, xlsx, xlsb) and the path of its main part; ("", "") for others."""
-    for path in (Relations(archive).of_type.get("officeDocument", ""), *USUAL_PARTS):
-        if not path or not member(archive, path):
+    for path in (*Relations(archive).of_type("officeDocument"), *USUAL_PARTS):
+        if not member(archive, path):
             continue
         if path.endswith(".bin"):
             return "xlsb", path

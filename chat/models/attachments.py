@@ -27,7 +27,10 @@ class Attachment(models.Model):
     class Kind(models.TextChoices):
         IMAGE = "image"
         PDF = "pdf"
+        # A text of Word or OpenDocument.
         DOCX = "docx"
+        SHEET = "sheet"
+        SLIDES = "slides"
         TEXT = "text"
 
     NAME_MAX_CHARS: ClassVar[int] = 120
@@ -40,7 +43,7 @@ class Attachment(models.Model):
     message = models.ForeignKey(Message, on_delete=models.SET_NULL, null=True, blank=True, related_name="attachments")
     # The file name on the person's computer.
     name = models.CharField(max_length=NAME_MAX_CHARS)
-    kind = models.CharField(max_length=5, choices=Kind)
+    kind = models.CharField(max_length=6, choices=Kind)
     # Detected from the content.
     media_type = models.CharField(max_length=100)
     size = models.PositiveBigIntegerField()

@@ -36,7 +36,7 @@ class VersionOut(Schema):
     reason: str | None = Field(description="Why it could not be read; null unless it failed.")
     size: int = Field(description="Bytes.")
     sha256: str
-    kind: str = Field(description="pdf, docx, pptx, xlsx, xlsb, xls, ods, html or text; empty until it is read.")
+    kind: str = Field(description="pdf, docx, odt, pptx, odp, xlsx, xlsb, xls, ods, html or text; empty until read.")
     pages: int = Field(description="Pages, slides or sheets; 0 without any, or until it is read.")
     pages_read: int
     lines: int

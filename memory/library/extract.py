@@ -53,7 +53,7 @@ def read_file(name: str, data: bytes, progress: Callable[[int], None]) -> ReadFi
         is_page = name.lower().endswith(HTML_SUFFIXES) or HTML_START.match(data[:2000]) or _is_table(name, data)
         read = _in_process("html", data, progress) if is_page else _of_text(data)
     else:
-        read = _in_process("zip" if found == "docx" else "pdf", data, progress)
+        read = _in_process(found, data, progress)
     if not any(text.strip() for text in read.texts):
         raise LibraryFileUnreadableError("no_text")
     return read

@@ -63,6 +63,8 @@ class FileVersion(Job):
         XLSB = "xlsb"
         XLS = "xls"
         ODS = "ods"
+        ODT = "odt"
+        ODP = "odp"
         HTML = "html"
         TEXT = "text"
 

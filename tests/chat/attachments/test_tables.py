@@ -18,13 +18,13 @@ from chat.attachments.number_formats import shown
 from tests import files
 
 
-def read(data, kind="zip", most=100_000):
+def read(data, kind="office", most=100_000):
     """Return what the reader of pages says of the file, and the texts of its pages."""
     first, *others = pages.READERS[kind](data, most, 60)
     return first, [each["text"] for each in others]
 
 
-def text_of(data, kind="zip"):
+def text_of(data, kind="office"):
     return "\n".join(read(data, kind)[1])
 
 

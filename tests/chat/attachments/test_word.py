@@ -11,7 +11,7 @@ def read(body, **parts):
         f"word/{name}.xml": f"<w:x {files.W}>{xml}</w:x>" for name, xml in parts.items()
     }
     data = files.archive(main)
-    (_, chat), (_, library) = extract.read_docx(data, 10_000), pages.office_pages(data, 10_000, 60)
+    (_, chat), (_, library) = extract.read_office(data, 10_000), pages.office_pages(data, 10_000, 60)
     assert chat["text"] == library["text"]
     return chat["text"].strip()
 
@@ -54,8 +54,8 @@ def test_notes_stand_at_the_end_by_their_references():
     assert read(body, footnotes=notes, endnotes=end) == (
         "One[^1] two[^2] three[^3]\n\n[^1]: first more\n[^2]: second\n[^3]: third"
     )
-    # A reference without a part of notes.
-    assert read(body) == "One[^1] two[^2] three[^3]"
+    # References without a part of notes.
+    assert read(body) == "One two three"
 
 
 def test_hyphens_and_tabs_between_words_are_kept_and_soft_hyphens_join():
