@@ -42,6 +42,11 @@ def status(user: User | None, deep: bool = False, space: Space | None = None) ->
             "lag_seconds": round((timezone.now() - oldest.created_at).total_seconds()) if oldest else 0,
             "not_summarised": flushes.filter(summarised=False).count(),
             "failing": waiting.exclude(error="").count(),
+            # Conversations that were left idle, which the next sweep queues.
+            "idle": sum(
+                (space is None or each.space_id == space.pk) and (user is None or each.owner_id == user.pk)
+                for each in flush.idle()
+            ),
             "errors": sorted(set(waiting.exclude(error="").values_list("error", flat=True)))[:10],
         },
         "errands": {"waiting": other.count(), "failing": other.exclude(error="").count()},
@@ -55,7 +60,7 @@ def in_words(status: dict[str, Any]) -> list[str]:
     return [
         f"Memory of {status['space'] or status['user'] or 'everybody'}: {status['documents']} documents.",
         f"Behind: {status['to_index']} in the index, {status['to_mirror']} files.",
-        f"Conversations to note: {flushes['queued']} queued, {flushes['running']} running, "
+        f"Conversations to note: {flushes['idle']} idle, {flushes['queued']} queued, {flushes['running']} running, "
         f"{flushes['failing']} failing; the oldest waits for {flushes['lag_seconds']} s. "
         f"{flushes['not_summarised']} were noted without a summary.",
         f"Titles and last messages to write: {status['errands']['waiting']}, {status['errands']['failing']} failing.",

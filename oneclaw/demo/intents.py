@@ -58,8 +58,11 @@ HELP = re.compile(
     r"\b(?=\w)(?:help|what\s+can\s+you\s+do|hilfe|was\s+kannst\s+du|aide|que\s+(?:pouvez-vous|peux-tu)\s+faire"
     r"|ayuda|qué\s+puedes\s+hacer)\b|你(?:能|会)做什么|何ができ"
 )
-# A full stop inside a name or an address does not end a sentence.
-SENTENCE = re.compile(r"[^\n]+?(?:(?<=[.!?])(?=\s)|$)", re.MULTILINE)
+# A full stop inside a name or an address does not end a sentence, nor does that of an ordinal number (3. Mai).
+SENTENCE = re.compile(
+    r"[^\n]+?(?:(?<=[.!?])(?!(?<=\d\.)\s(?:[a-zäöü]|Jan|Feb|März|Apr|Mai|Juni|Juli|Aug|Sep|Okt|Nov|Dez))(?=\s)|$)",
+    re.MULTILINE,
+)
 WORD = re.compile(r"[^\W_]{3,}")
 # How much of each end of a long text is looked at for a question.
 END_CHARS = 5_000

@@ -1,11 +1,13 @@
 """`manage.py memory …`"""
 
+import datetime as dt
 import io
 import json
 import time
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from chat.models import ChatSession, default_agent
 from memory import tasks
@@ -130,6 +132,17 @@ def test_status_says_what_is_there_and_what_is_behind(memory, ada, space, strang
     assert "Overloaded: later" in memory("status", "--user", ada.email)
     theirs = json.loads(memory("status", "--user", stranger.email, "--json"))
     assert (theirs["user"], theirs["documents"], theirs["flushes"]["queued"]) == (stranger.email, 0, 0)
+
+
+def test_status_counts_the_conversations_that_the_next_sweep_queues(memory, ada, stranger, session, say):
+    say(session, "first")
+    ChatSession.objects.update(active_at=timezone.now() - dt.timedelta(days=1))
+    assert [
+        json.loads(memory("status", *of, "--json"))["flushes"]["idle"]
+        for of in ((), ("--user", ada.email), ("--user", stranger.email))
+    ] == [1, 1, 0]
+    tasks.sweep()
+    assert json.loads(memory("status", "--json"))["flushes"]["idle"] == 0
 
 
 def test_index_brings_the_index_up_to_date(memory, space, append, ada):

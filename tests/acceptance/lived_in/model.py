@@ -129,7 +129,7 @@ class LifeModel:
         asked = words_of(question)
         fits = {
             line.strip(): len(asked & words_of(line))
-            for line in lines_found(body["messages"][-1])
+            for line in (*lines_found(body["messages"][-1]), *lines_of_memory(body))
             # Lines of memory: not what somebody, or this model, has said in this or another conversation.
             if not any(self._talks_in(line)) and not any(own in line for own in OWN_WORDS)
         }
@@ -171,6 +171,12 @@ def lines_found(message: dict[str, Any]) -> Iterator[str]:
             yield from (line for text in texts_of(passage["content"]) for line in text.splitlines())
 
 
+def lines_of_memory(body: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of MEMORY.md in the system text."""
+    for text in texts_of(body.get("system") or []):
+        yield from (line for line in text.splitlines() if line.startswith("- "))
+
+
 def has_results(message: dict[str, Any]) -> bool:
     """Return whether a message brings the results of tools."""
     return not isinstance(message["content"], str) and any(
@@ -180,4 +186,4 @@ def has_results(message: dict[str, Any]) -> bool:
 
 def words_of(text: str) -> set[str]:
     """Return the beginnings of the words of a text."""
-    return {word.lower()[:5] for word in WORD.findall(text)}
+    return {word.lower().rstrip("s")[:5] for word in WORD.findall(text)}

@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 
 from chat.compaction.checks import check_summary
 from oneclaw import llm
+from oneclaw.demo import intents
 from oneclaw.demo import model as demo
 from oneclaw.llm import descriptions
 from oneclaw.models import ModelFacts
@@ -315,3 +316,15 @@ async def test_what_has_fewer_of_the_words_asked_for_is_no_part_of_the_answer():
     question = "Where does my sister live?"
     said, _ = await ask(question, *called("memory_search", {"query": "sister"}, {"results": found}))
     assert said == "From what you asked me to remember: **My sister lives in Lisbon**."
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Meine Mutter hat am 3. Mai Geburtstag. Sie malt.", ["Meine Mutter hat am 3. Mai Geburtstag.", "Sie malt."]),
+        ("Das ist der 2. große Fehler heute.", ["Das ist der 2. große Fehler heute."]),
+        ("My shoe size is 39. I like tea.", ["My shoe size is 39.", "I like tea."]),
+    ],
+)
+def test_an_ordinal_number_does_not_end_a_sentence(text, sentences):
+    assert intents.sentences(text) == sentences
