@@ -23,7 +23,8 @@ from tests.stage import House, embedded, embedded_again, open_folder, team
 SETTLE_SECONDS = 120
 # Many processes that start at once on a busy machine take their time.
 READY_SECONDS = 300
-# How long nothing may be left to do before it counts as settled: what beat has sent after a jump of the clock has begun.
+# How long nothing may be left to do before it counts as settled: what beat has sent after a jump of the clock has begun
+# by then.
 QUIET_SECONDS = 2.0
 PRODUCT_ERROR = re.compile(r"^\S+ \S+ (ERROR|CRITICAL) |^Traceback \(most recent call last\)")
 # What a person sets who sets nothing; other tests of real processes have no titles.
