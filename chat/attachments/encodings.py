@@ -62,6 +62,8 @@ LATIN = (
 MIXED = re.compile(r"[A-Za-z][^\W\d_A-Za-z]|[^\W\d_A-Za-z][A-Za-z]")
 # A sign within a word.
 SIGN_IN_WORD = re.compile(r"[^\W\d_]([^\x00-\x7f\w’‘\u00ad·–—\u00a0])(?=[^\W\d_])")
+# Signs that are Polish letters in ISO 8859-2, directly behind a letter.
+SIGN_BEHIND_LETTER = re.compile(r"[^\W\d_][±¶¼¦]")
 # Signs that stand in texts of Latin script, not within words.
 SIGNS = frozenset("„“”‚‘’–—…•·€£¥§©®™°«»‹›×±²³½¼¾µ¡¿´†ºª№\u00a0\u00ad")
 # Encodings of other alphabets, with the letters that the languages use most.
@@ -168,7 +170,8 @@ def _has_odd_words(text: str) -> bool:
     """Return whether signs are within words, or capitals behind small letters, as in texts that are read wrongly."""
     signs = [sign for sign in SIGN_IN_WORD.findall(text) if unicodedata.category(sign)[0] != "M"]
     capitals = sum(left.islower() and right.isupper() and not right.isascii() for left, right in pairwise(text))
-    return len(signs) + capitals > DAMAGED_MAX_SHARE * sum(not char.isascii() for char in text)
+    behind = len(SIGN_BEHIND_LETTER.findall(text))
+    return len(signs) + behind + capitals > DAMAGED_MAX_SHARE * sum(not char.isascii() for char in text)
 
 
 def _of_alphabet(sample: bytes) -> str:

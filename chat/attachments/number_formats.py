@@ -64,6 +64,8 @@ def shown(value: float | str, code: str, *, is_1904: bool = False) -> str:
         return str(value)
     if not number.is_finite():
         return str(value)
+    if abs(number.adjusted()) >= WRITTEN_OUT_DIGITS:
+        return general(value)
     if code == "day or time":
         code = "h:mm" if 0 <= number < 1 else "yyyy-mm-dd"
     tokens, number = _section(code, number)

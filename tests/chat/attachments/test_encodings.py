@@ -159,3 +159,9 @@ def test_a_page_of_no_known_encoding_is_refused():
     with pytest.raises(LibraryFileUnreadableError) as unreadable:
         read_file("a.html", b"<html><p>" + b"caf\xe9 \x81\x8d" * 9, print)
     assert unreadable.value.code == "encoding"
+
+
+def test_a_letter_of_iso_8859_2_that_is_a_sign_in_windows_1252_is_not_guessed_wrongly():
+    text = "Protokół zebrania. Jutro o trzeciej zaczynamy. Uczestniczą Łukasz i Żaneta."
+    assert decode_text(text.encode("iso8859_2")) == text
+    assert decode_text("Länge 5±1 mm, Fläche 3 m², für 7¼ Stück".encode("cp1252")).endswith("7¼ Stück")

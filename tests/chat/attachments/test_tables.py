@@ -232,6 +232,8 @@ def test_days_of_old_macs_are_counted_from_1904():
         (-3, "d.m.yyyy", "-3"),
         ("12345678901234567890", "General", "12345678901234567890"),
         ("#", "0", "#"),
+        ("1e300", "0", "1e+300"),
+        (1e-300, "0.00", "1e-300"),
     ],
 )
 def test_formats_of_numbers(value, code, text):
