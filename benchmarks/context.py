@@ -189,7 +189,7 @@ class Ours:
 
     def __init__(self, user: Any, model: Any, counted: Counted) -> None:
         from chat.compaction import room
-        from chat.turns import loop
+        from chat.turns import rounds
 
         self.user, self.model, self.counted, self.session_id = user, model, counted, uuid.uuid4()
         self.waits, self.failed, self.compactions = 0, 0, 0
@@ -198,7 +198,7 @@ class Ours:
         self.turn_uses: list[list[dict[str, int]]] = []
         self.estimates: list[int] = []
         self.errors: list[float] = []
-        finish_soon, build_request = room.finish_soon, loop.build_request
+        finish_soon, build_request = room.finish_soon, rounds.build_request
 
         async def waited(round_id: int) -> None:
             self.waits += 1
@@ -212,18 +212,19 @@ class Ours:
             self.estimates.append(meter.used_tokens if meter else 0)
             return request
 
-        room.finish_soon, room.build_request, loop.build_request = waited, estimated, estimated
+        room.finish_soon, room.build_request, rounds.build_request = waited, estimated, estimated
 
     async def say(self, words: str, pause: float) -> None:
         from chat.live.publisher import TurnPublisher
         from chat.models import Turn
-        from chat.turns import loop, start
+        from chat.turns import start
+        from chat.turns.running import running_turns
         from oneclaw.threads import in_database
 
         await in_database(self.rest, pause)
         before = len(self.counted.uses)
         await start.send(self.user, self.session_id, uuid.uuid4(), words, listen=TurnPublisher)
-        for running in list(loop.running_turns):
+        for running in list(running_turns):
             await asyncio.wait([running.task])
         turn = await in_database(lambda: Turn.objects.filter(session=self.session_id).latest("pk"))
         self.failed += turn.status != "complete"

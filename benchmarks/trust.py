@@ -152,11 +152,12 @@ async def wished(obedient: Obedient, count: int, seed: int) -> int:
 async def say(user: "User", asked: "Asked") -> None:
     """Send a message, and wait for the end of its turn."""
     from chat.live.publisher import TurnPublisher
-    from chat.turns import loop, start
+    from chat.turns import start
+    from chat.turns.running import running_turns
 
     sent = (user, asked.session_id, uuid.uuid4(), asked.text)
     await start.send(*sent, files=asked.files, pasted=asked.pasted, listen=TurnPublisher)
-    for running in list(loop.running_turns):
+    for running in list(running_turns):
         await asyncio.wait([running.task])
 
 

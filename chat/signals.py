@@ -1,8 +1,9 @@
 """The lifecycle signals of conversations, for other apps to receive.
 
 Every signal but `sessions_ended`, `session_imported` and `session_handed_over` is sent after COMMIT: by lifecycle.py,
-presence.py or branches.py of `chat/conversations/`, by `chat/routes/renewal.py`, or by `chat/turns/loop.py`. `sender`
-is the ChatSession class. All but `sessions_ended` carry `user` and `session`, a ChatSession (None where noted).
+presence.py or branches.py of `chat/conversations/`, by `chat/routes/renewal.py`, or by `chat/turns/running.py`.
+`sender` is the ChatSession class. All but `sessions_ended` carry `user` and `session`, a ChatSession (None where
+noted).
 """
 
 from django.dispatch import Signal

@@ -14,7 +14,7 @@ from django.core.asgi import get_asgi_application
 
 from chat import takeover
 from chat.routing import websocket_urlpatterns
-from chat.turns import loop
+from chat.turns.running import shutdown
 from chat.turns.slots import turn_slots
 from oneclaw import llm, runtime_settings
 from oneclaw.llm import descriptions
@@ -39,7 +39,7 @@ async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
             runtime_settings.follow(use_limits)
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
-            await loop.shutdown()
+            await shutdown()
             await descriptions.end()
             await send({"type": "lifespan.shutdown.complete"})
             return

@@ -54,13 +54,13 @@ def listen() -> None:
 
 async def with_turns_ended(test: Coroutine[Any, Any, None]) -> None:
     """Run the test, then end the turns that it left running in this loop, as the end of the process would."""
-    from chat.turns import loop
+    from chat.turns.running import running_turns, shutdown
 
     try:
         await test
     finally:
-        await loop.shutdown(LEFTOVER_SECONDS)
-        mine = [turn for turn in loop.running_turns if turn.task.get_loop() is asyncio.get_running_loop()]
+        await shutdown(LEFTOVER_SECONDS)
+        mine = [turn for turn in running_turns if turn.task.get_loop() is asyncio.get_running_loop()]
         assert not mine, f"The test left turns running: {mine}"
 
 

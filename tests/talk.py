@@ -6,7 +6,8 @@ import uuid
 from chat.conversations.model_choice import Choice
 from chat.live.publisher import TurnPublisher
 from chat.models import ChatSession, Message, Turn
-from chat.turns import loop, start
+from chat.turns import start
+from chat.turns.running import running_turns
 from oneclaw.threads import in_database
 
 # A model of which the strict server checks everything.
@@ -37,7 +38,7 @@ class Talk:
 
     async def ended(self, status="complete"):
         async with asyncio.timeout(self.WAIT_SECONDS):
-            while loop.running_turns:
+            while running_turns:
                 await asyncio.sleep(0.01)
         turn = await in_database(lambda: Turn.objects.filter(session=self.session_id).latest("pk"))
         assert (turn.status, turn.error_code) == (status, ""), f"{turn.status}: {turn.error_code}"

@@ -115,15 +115,14 @@ def _request_from(turn: Turn, known: TurnContext) -> Request:
         for extension in extensions.installed_for(session):
             if extension.prepare_prompt:
                 extension.prepare_prompt(session)
-    # What is turned off during an answer leaves after it: its own thinking is bound to the head that it began with. But
-    # the server of another model may not be sent the memory that is in it.
-    kept = None if known.is_first else session.head
-    if kept and holds_memory(kept) == model_choice.answers_without_memory(session):
-        kept = None
-    head = kept or head_of(session)
-    per_message.add_context(session, turn.prompt, known.idle)
-    if known.is_first:
-        add_day(turn, session, head, known.rows)
+    if session.kind == ChatSession.Kind.BEAT and session.head is not None:
+        # Its head and its message were made for this turn (chat/schedules/head.py).
+        head = session.head
+    else:
+        head = _head_for(session, known)
+        per_message.add_context(session, turn.prompt, known.idle)
+        if known.is_first:
+            add_day(turn, session, head, known.rows)
     rows = [with_context(row, turn.prompt) for row in known.rows]
     view = current_view(session, head, rows, known.rounds)
     # As it is now, for set_answer_meta().
@@ -132,6 +131,15 @@ def _request_from(turn: Turn, known: TurnContext) -> Request:
     if wanted := model_choice.wanted_model(session):
         request = replace(request, instead_of=model_choice.offered_models().get(wanted, wanted))
     return replace(request, max_tokens=larger_limit(turn), thinks=not view.lacks_thinking)
+
+
+def _head_for(session: ChatSession, known: TurnContext) -> Head:
+    """Return the head of the next request. What is turned off during an answer leaves after it: its own thinking is
+    bound to the head that it began with. But the server of another model may not be sent the memory that is in it."""
+    kept = None if known.is_first else session.head
+    if kept and holds_memory(kept) == model_choice.answers_without_memory(session):
+        kept = None
+    return kept or head_of(session)
 
 
 def with_context(row: ViewRow, message: Message) -> ViewRow:
@@ -151,7 +159,8 @@ def with_context(row: ViewRow, message: Message) -> ViewRow:
 def request_for(session: ChatSession, head: Head, rows: Sequence[ViewRow], view: View) -> Request:
     """Return the request of `view`, which was made of `rows`, with its cache breakpoints. They are set in `view`."""
     system: list[Block] = [{"type": "text", "text": head.system}]
-    if settings.CACHE != cache_marks.OFF and view.messages:
+    # Most beats ask once, which does not pay for the writing of a cache.
+    if settings.CACHE != cache_marks.OFF and view.messages and session.kind != ChatSession.Kind.BEAT:
         cache_marks.mark(system, view.messages, cache_marks.lifetime_for(settings.CACHE, rows))
     return Request(
         model=model_choice.model_of(session),

@@ -24,10 +24,10 @@ from chat.live.server_frames import (
 from chat.models import Message
 from chat.rendering.cards import RUNNING_CARD, Card
 from chat.rendering.shown import ShownMessage
-from chat.turns import loop
+from chat.turns import running
 from chat.turns.answer import GrowingAnswer
-from chat.turns.loop import RunningTurn
 from chat.turns.persist import persist
+from chat.turns.running import RunningTurn
 from oneclaw import pubsub
 from oneclaw.llm import Block, ModelRequestError
 from oneclaw.llm.transport.pace import frame_seconds
@@ -44,14 +44,14 @@ async def begin_next(session_id: uuid.UUID) -> None:
     """Answer the message that waits longest in a shared session, if there is one and no answer is running."""
     accepted = await persist(queue.accept_next, session_id, uuid.uuid4())
     if accepted is not None and accepted.turn is not None and accepted.answer is not None:
-        loop.start(accepted.turn, accepted.answer, TurnPublisher, just_stored(accepted.message))
+        running.start(accepted.turn, accepted.answer, TurnPublisher, just_stored(accepted.message))
 
 
 def begin_next_soon(session_id: uuid.UUID) -> None:
     """Do `begin_next` in a task of this process."""
     _next_answers.add(task := asyncio.create_task(begin_next(session_id)))
     task.add_done_callback(_next_answers.discard)
-    task.add_done_callback(loop.log_failure)
+    task.add_done_callback(running.log_failure)
 
 
 def answer_left() -> Callable[[], None]:

@@ -1,25 +1,23 @@
 """Ask a model for a beat: a few short rounds in a conversation of the beat's own, whose rows are those of every turn.
 
 It runs in a worker, without a person at the page and without a stream to show, so it needs neither the slots nor the
-publisher of chat/turns/loop.py. The rows are written by the same functions: each answer before its tools run.
+publisher of other turns (chat/turns/running.py). The loop is the same: chat/turns/rounds.py.
 """
 
-import asyncio
-import time
 import uuid
-from collections.abc import Sequence
-from contextlib import aclosing
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
+from asgiref.sync import async_to_sync, sync_to_async
 from django.db import transaction
 from django.db.models import F
 
-from chat.context.results import sent_results, shares_of
-from chat.context.view import sendable_blocks
-from chat.conversations import model_choice, transcript
+from chat.conversations import transcript
 from chat.conversations.keys import beat_key
 from chat.conversations.payers import payer_of_answers
-from chat.extensions import ToolError
+from chat.extensions import ToolError, ToolResult
 from chat.models import Agent, Beat, ChatSession, Head, Message, Schedule, Turn, default_agent
 from chat.rendering.cards import Card
 from chat.rendering.citations import REFERENCE_AND_SPACE
@@ -29,20 +27,32 @@ from chat.schedules.quiet import Answer, answer_of_call, answer_of_text
 from chat.schedules.respond import RESPOND, RESPOND_NAME
 from chat.turns.answer import end_columns, failure_after
 from chat.turns.checkpoints import kept
+from chat.turns.listener import NoListener
+from chat.turns.rounds import Limits, Rounds
 from chat.turns.tools import WaitingCall, call_tool, failed, validate
 from oneclaw import llm
 from oneclaw.models import User, clock
 from oneclaw.spend.calls import Spending
 from oneclaw.spend.usage import counts_of
 
-# Requests of one beat, the tokens of each answer, and the seconds of all of them.
-MAX_ROUNDS = 3
+P = ParamSpec("P")
+R = TypeVar("R")
+# The answers of one beat that may call tools, the tokens of each answer, and the seconds of all of them.
+TOOL_ROUNDS = 2
 ANSWER_MAX_TOKENS = 1_024
 BEAT_MAX_SECONDS = 200
 ANSWER_NOW: llm.Block = {
     "type": "text",
     "text": f"You have called tools as often as this turn may. Call {RESPOND_NAME} now.",
 }
+LIMITS = Limits(
+    TOOL_ROUNDS,
+    BEAT_MAX_SECONDS,
+    ANSWER_NOW,
+    last_tools=frozenset({RESPOND_NAME}),
+    max_tokens=ANSWER_MAX_TOKENS,
+    thinks=False,
+)
 NOT_OFFERED = "This tool is not available here. Nobody can grant it now."
 
 
@@ -77,44 +87,33 @@ def ask(beat: Beat, session: ChatSession, context: BeatContext) -> Asked:
     """Ask the model of the hidden `session` until it responds. Raise ModelRequestError, and ClaimLostError or
     LeaseLostError when another worker has taken over."""
     turn, answer, head = _begin(beat, session, context)
-    allowed = frozenset(tool["name"] for tool in head.tools or ())
-    request = llm.Request(
-        model=model_choice.model_of(session),
-        system=[{"type": "text", "text": head.system}],
-        messages=[{"role": "user", "content": list(turn.prompt.content)}],
-        tools=head.tools or (),
-        max_tokens=ANSWER_MAX_TOKENS,
-        thinks=False,
-        holds_memory=context.holds_memory,
-    )
-    deadline = time.monotonic() + BEAT_MAX_SECONDS
+    conduct = _BeatConduct(beat, turn, frozenset(tool["name"] for tool in head.tools or ()))
+    rounds = Rounds(turn, answer, conduct, Spending(payer_of_answers(turn)))
     try:
-        for number in range(1, MAX_ROUNDS + 1):
-            content, broken, finished = _answer_of(turn, request, deadline)
-            _count(beat, finished)
-            if failure := failure_after(finished, is_empty=False):
-                raise failure
-            uses = [block for block in content if block["type"] == "tool_use"]
-            if not uses or (number == MAX_ROUNDS and not any(use["name"] == RESPOND_NAME for use in uses)):
-                transcript.finish_turn(turn, answer, content, Turn.Status.COMPLETE, **end_columns(finished))
-                return Asked(answer_of_text(_text_of(content)), is_over=not uses)
-            is_last = number + 1 == MAX_ROUNDS
-            answer, sent, responded = _use_tools(beat, turn, answer, content, broken, finished, allowed, is_last)
-            if responded is not None:
-                transcript.finish_turn(turn, answer, [], Turn.Status.COMPLETE)
-                return Asked(responded)
-            request = replace(
-                request,
-                messages=[
-                    *request.messages,
-                    {"role": "assistant", "content": list(sendable_blocks(content, is_of_answer=True))},
-                    {"role": "user", "content": sent},
-                ],
-            )
+        finished = async_to_sync(_run)(rounds)
+        if failure := failure_after(finished, is_empty=False):
+            raise failure
     except llm.ModelRequestError as failure:
-        transcript.finish_turn(turn, answer, [], Turn.Status.FAILED, code=failure.code, error=failure.reason)
+        reason, message = failure.reason, rounds.answer.message
+        transcript.finish_turn(turn, message, [], Turn.Status.FAILED, code=failure.code, error=reason)
         raise
-    raise AssertionError("The last round returns or raises.")
+    finally:
+        rounds.spending.store_rest()
+    content = rounds.answer.content
+    ended = {} if conduct.responded else end_columns(finished)
+    transcript.finish_turn(turn, rounds.answer.message, content, Turn.Status.COMPLETE, **ended)
+    if conduct.responded is not None:
+        return Asked(conduct.responded)
+    calls_tools = any(block["type"] == "tool_use" for block in content)
+    return Asked(answer_of_text(_text_of(content)), is_over=not calls_tools)
+
+
+async def _run(rounds: Rounds) -> llm.Finished:
+    try:
+        async with kept(rounds.turn, rounds.spending):
+            return await rounds.run()
+    except TimeoutError:
+        raise llm.TurnTimeoutError from None
 
 
 @transaction.atomic
@@ -131,87 +130,74 @@ def _begin(beat: Beat, session: ChatSession, context: BeatContext) -> tuple[Turn
     return turn, answer, head
 
 
-def _answer_of(
-    turn: Turn, request: llm.Request, deadline: float
-) -> tuple[list[llm.Block], dict[str, str], llm.Finished]:
-    """Return what `_read` does, and store what it has cost."""
-    spending = Spending(payer_of_answers(turn))
-    try:
-        return asyncio.run(_read(turn, request, deadline, spending))
-    finally:
-        spending.store_rest()
+class _BeatConduct:
+    """A beat that a worker runs: its rows are written, and its calls run, in the thread that carries it out."""
 
+    limits = LIMITS
+    listener = NoListener()
 
-async def _read(
-    turn: Turn, request: llm.Request, deadline: float, spending: Spending
-) -> tuple[list[llm.Block], dict[str, str], llm.Finished]:
-    """Return the blocks of one answer, the faults in tool arguments by tool_use id, and how it finished."""
-    content: list[llm.Block] = []
-    broken: dict[str, str] = {}
-    try:
-        left = max(1.0, deadline - time.monotonic())
-        stream = llm.stream(request, spending)
-        async with asyncio.timeout(left), kept(turn, spending), aclosing(stream) as events:
-            async for event in events:
-                if isinstance(event, llm.BlockFinished):
-                    content.append(event.block)
-                    if event.error:
-                        broken[event.block["id"]] = event.error
-                elif isinstance(event, llm.Finished):
-                    return content, broken, event
-    except TimeoutError:
-        raise llm.TurnTimeoutError from None
-    raise llm.CutOffError("the stream ended without an end")
+    def __init__(self, beat: Beat, turn: Turn, allowed: frozenset[str]) -> None:
+        self._beat, self._turn, self._allowed = beat, turn, allowed
+        # The answer that a call gave, after which no call is run.
+        self.responded: Answer | None = None
 
+    async def write(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Return the result of `function`; the claim of a worker that cannot store it goes to another one."""
+        return await sync_to_async(function)(*args, **kwargs)
 
-def _count(beat: Beat, finished: llm.Finished) -> None:
-    """Add the tokens of a request to `beat`."""
-    counts = counts_of(finished.usage)
-    beat.usage = [*beat.usage, [finished.model, counts]]
-    beat.heartbeat(tokens=F("tokens") + sum(counts.values()), usage=beat.usage)
+    async def call(self, answer: Message, use: llm.Block, broken: str) -> tuple[llm.Block, Card]:
+        """Run a tool call that is allowed here."""
+        return await sync_to_async(self._call)(answer, use, broken)
 
+    async def finish_call(self, call: WaitingCall, result: ToolResult) -> tuple[llm.Block, Card]:
+        """Return the block and the card of a call that was waited for; here is none."""
+        return await sync_to_async(call.finished)(result)
 
-def _use_tools(
-    beat: Beat,
-    turn: Turn,
-    answer: Message,
-    content: list[llm.Block],
-    broken: dict[str, str],
-    finished: llm.Finished,
-    allowed: frozenset[str],
-    is_last: bool,
-) -> tuple[Message, list[llm.Block], Answer | None]:
-    """Run the calls of one answer, and store their results; return the next answer's row, what the model is sent, and
-    the answer if one of the calls gave it, after which no call is run."""
-    results = transcript.finish_round(turn, answer, content, **end_columns(finished))
-    uses = [block for block in content if block["type"] == "tool_use"]
-    blocks: list[llm.Block] = []
-    cards: dict[str, Card] = {}
-    responded: Answer | None = None
-    for use in uses:
+    @contextmanager
+    def endable(self) -> Iterator[None]:
+        """Do nothing: a beat is not stopped."""
+        yield
+
+    async def begin_answer(self) -> None:
+        """Do nothing: workers limit how many beats run."""
+
+    async def events(self, rounds: Rounds) -> AsyncGenerator[llm.Event]:
+        """Return the events of the model's next answer."""
+        return await rounds.ask_model()
+
+    async def answered(self, finished: llm.Finished) -> None:
+        """Add the tokens of a request to the beat."""
+        await sync_to_async(self._count)(finished)
+
+    def waits_long(self) -> None:
+        """Do nothing: no call is waited for."""
+
+    def goes_on(self) -> bool:
+        """Return whether the model has not responded."""
+        return self.responded is None
+
+    def _count(self, finished: llm.Finished) -> None:
+        counts = counts_of(finished.usage)
+        self._beat.usage = [*self._beat.usage, [finished.model, counts]]
+        self._beat.heartbeat(tokens=F("tokens") + sum(counts.values()), usage=self._beat.usage)
+
+    def _call(self, answer: Message, use: llm.Block, broken: str) -> tuple[llm.Block, Card]:
         refusal = ""
-        if use["name"] not in allowed or responded is not None:
+        if use["name"] not in self._allowed or self.responded is not None:
             refusal = NOT_OFFERED
         elif use["name"] == RESPOND_NAME:
-            refusal = broken.get(use["id"], "") or _fault_of(use)
-            responded = None if refusal else answer_of_call(use["input"])
+            refusal = broken or _fault_of(use)
+            self.responded = None if refusal else answer_of_call(use["input"])
         else:
-            if use["name"] in beat.schedule.tools:
-                beat.heartbeat(has_written=True)
-            called = call_tool(turn, answer, use, broken.get(use["id"], ""))
+            if use["name"] in self._beat.schedule.tools:
+                self._beat.heartbeat(has_written=True)
+            called = call_tool(self._turn, answer, use, broken)
             if isinstance(called, WaitingCall):
                 # Nobody waits here for a call that takes long, and it was not begun.
-                called = called.finished(failed(ToolError("not_available", "Not available in a scheduled turn.")))
-            block, card = called
-            blocks.append(block)
-            cards[use["id"]] = card
-            continue
-        blocks.append(_result(use, refusal or "Taken.", is_error=bool(refusal)))
-        cards[use["id"]] = {"state": "failed" if refusal else "done", "summary": refusal, "lines": []}
-    blocks += [ANSWER_NOW] if is_last and responded is None else []
-    shares = shares_of(blocks, uses, allowed)
-    following = transcript.finish_tools(turn, answer, results, blocks, cards)
-    return following, list(sent_results(blocks, {"shares": shares})), responded
+                return called.finished(failed(ToolError("not_available", "Not available in a scheduled turn.")))
+            return called
+        card: Card = {"state": "failed" if refusal else "done", "summary": refusal, "lines": []}
+        return _result(use, refusal or "Taken.", is_error=bool(refusal)), card
 
 
 def _fault_of(use: llm.Block) -> str:

@@ -27,7 +27,7 @@ from chat.session_tools.limits import (
     RELAYED_WINDOW_SECONDS,
 )
 from chat.session_tools.wording import relayed_text
-from chat.turns import loop
+from chat.turns import running
 from chat.turns.persist import persist
 from oneclaw import llm, pubsub
 from oneclaw.locks import hold
@@ -135,7 +135,7 @@ def _run(delivery: Delivery) -> None:
     """Run the answer of the message in this process, if it was delivered here."""
     if delivery.turn is not None and delivery.answer is not None and delivery.message is not None:
         prompt = just_stored(delivery.message, origin_title=delivery.origin_title)
-        loop.start(delivery.turn, delivery.answer, TurnPublisher, prompt)
+        running.start(delivery.turn, delivery.answer, TurnPublisher, prompt)
 
 
 async def _deliver_when_free(relayed: RelayedMessage) -> RelayedMessage:

@@ -9,7 +9,7 @@ from chat.live.wait import until_answered
 from chat.session_tools import children, results, wording
 from chat.session_tools.children import BegunTask
 from chat.session_tools.limits import SPAWN_WAIT_MAX_SECONDS, TASK_MAX_CHARS
-from chat.turns import loop
+from chat.turns import running
 from chat.turns.tools import parameter_missing
 from oneclaw.models import User
 from oneclaw.threads import in_database
@@ -56,7 +56,7 @@ def run(begun: BegunTask, call: ToolCall, seconds: float) -> Awaitable[ToolResul
     """Run the turn of a new sub-session in this process, and return what is awaited for the result of the call."""
     if begun.turn is not None and begun.answer is not None:
         prompt = just_stored(begun.prompt, origin_title=call.session.name)
-        loop.start(begun.turn, begun.answer, TurnPublisher, prompt)
+        running.start(begun.turn, begun.answer, TurnPublisher, prompt)
     return result(begun, call.user, seconds)
 
 

@@ -59,8 +59,11 @@ class LeasedTurn(Protocol):
     """The interface of a running turn that a checkpoint uses."""
 
     turn: Turn
-    answer: GrowingAnswer
     spending: Spending
+
+    @property
+    def answer(self) -> GrowingAnswer:
+        """Return the answer that grows."""
 
     def end(self, how: str) -> None:
         """End the turn soon; `how` is "stopped" or "lost"."""

@@ -8,14 +8,8 @@ from chat.rendering.shown import ShownMessage
 from oneclaw.llm import Block, ModelRequestError
 
 
-class TurnListener(Protocol):
-    """The object that one running turn calls at each step. It reads the answer from the turn."""
-
-    def begun(self, prompt: ShownMessage | None) -> None:
-        """Handle the start of the turn; `prompt` is its user message if that is new."""
-
-    def waiting(self, is_waiting: bool) -> None:
-        """Handle that the turn waits for a slot, or that it has got one."""
+class RoundsListener(Protocol):
+    """The object that the loop of a turn calls at each step. It reads the answer from the turn."""
 
     def grew(self) -> None:
         """Handle text that was added to the answer."""
@@ -35,8 +29,40 @@ class TurnListener(Protocol):
     def retrying(self, failure: ModelRequestError, seconds: float) -> None:
         """Handle a failure of the model before any output; the request is retried after `seconds`."""
 
+
+class TurnListener(RoundsListener, Protocol):
+    """The object that a running turn calls from its start to its end."""
+
+    def begun(self, prompt: ShownMessage | None) -> None:
+        """Handle the start of the turn; `prompt` is its user message if that is new."""
+
+    def waiting(self, is_waiting: bool) -> None:
+        """Handle that the turn waits for a slot, or that it has got one."""
+
     def finished(self, answer: Message, failure: ModelRequestError | None) -> None:
         """Handle the end of the turn, which is saved; `answer` is its last one, `failure` why it failed."""
 
     def closed(self) -> None:
         """Release the turn: this process does not run it any more. Called after every end."""
+
+
+class NoListener:
+    """The listener of a turn that is shown nowhere while it runs."""
+
+    def grew(self) -> None:
+        """Do nothing."""
+
+    def tool_called(self, use: Block) -> None:
+        """Do nothing."""
+
+    def tool_finished(self, use: Block, card: Card) -> None:
+        """Do nothing."""
+
+    def round_finished(self, answer: Message, cards: dict[str, Card], following: Message) -> None:
+        """Do nothing."""
+
+    def making_room(self) -> None:
+        """Do nothing."""
+
+    def retrying(self, failure: ModelRequestError, seconds: float) -> None:
+        """Do nothing."""

@@ -16,10 +16,10 @@ from chat.conversations.pasted import Ranges
 from chat.conversations.shared import queue
 from chat.conversations.shown import just_stored
 from chat.models import Message, QueuedMessage, Version
-from chat.turns import loop, retry
+from chat.turns import retry, running
 from chat.turns.admission import admit, within_budgets
-from chat.turns.loop import ListenerFactory
 from chat.turns.persist import persist
+from chat.turns.running import ListenerFactory
 from oneclaw.models import User
 
 R = TypeVar("R")
@@ -110,7 +110,7 @@ async def repeat(user: User, message_id: int, kind: str, choice: Choice, listen:
 
     async def store() -> Message:
         turn, answer = await persist(within_budgets, user, None, retry.repeat, user, message_id, kind, holder, choice)
-        loop.start(turn, answer, listen, version=await persist(versions.version_of, answer))
+        running.start(turn, answer, listen, version=await persist(versions.version_of, answer))
         return answer
 
     return await _to_its_end(store())
@@ -120,7 +120,7 @@ def _run(
     accepted: transcript.AcceptedMessage, listen: ListenerFactory, version: Version | None = None
 ) -> transcript.AcceptedMessage:
     if accepted.turn is not None and accepted.answer is not None:
-        loop.start(
+        running.start(
             accepted.turn,
             accepted.answer,
             listen,

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 # After so long a thread that answers a request lets the event loop go on, which every socket waits for; Python's own
 # 5 ms make a message wait that long at each of its steps while others are answered (docs/benchmarks.md).
 SWITCH_SECONDS = 0.001
-# For open requests and sockets at shutdown; then the running answers are saved (chat.turns.loop.shutdown).
+# For open requests and sockets at shutdown; then the running answers are saved (chat.turns.running.shutdown).
 SHUTDOWN_GRACE_SECONDS = 3
 # Before a worker that ended by an error begins again.
 WORKER_PAUSE_SECONDS = 2.0

@@ -26,8 +26,9 @@ from chat.live.publisher import TurnPublisher
 from chat.models import Message, Turn, default_agent
 from chat.transfer import export
 from chat.transfer.importing import create, own
-from chat.turns import loop, start
+from chat.turns import start
 from chat.turns.checkpoints import checkpoints
+from chat.turns.running import running_turns
 from memory.documents.write import Append, Author, Source, apply
 from memory.forgetting import forget
 from memory.policy import switches
@@ -128,7 +129,7 @@ class Wanderer(Talk):
         """Return the running turn, once its answer is as far as `ready` says."""
         async with asyncio.timeout(10):
             while True:
-                for running in loop.running_turns:
+                for running in running_turns:
                     if ready(running.answer.content):
                         return running
                 await asyncio.sleep(0.005)
@@ -216,7 +217,7 @@ class Wanderer(Talk):
 
     async def stop_during_tools(self):
         def stopped():
-            for running in loop.running_turns:
+            for running in running_turns:
                 running.end("stopped")
 
         self.at_call = stopped
@@ -365,7 +366,7 @@ class Wanderer(Talk):
 
     async def swept(self):
         async with asyncio.timeout(10):
-            while loop.running_turns:
+            while running_turns:
                 await asyncio.sleep(0.005)
         await in_database(lambda: conversations.abandon(Turn.objects.filter(session=self.session_id).latest("pk")))
         assert await in_database(transcript.sweep) == 1

@@ -14,7 +14,8 @@ from chat.extensions import Extension, Tool, ToolResult
 from chat.live.publisher import TurnPublisher
 from chat.models import Turn
 from chat.transfer.importing import claude, create
-from chat.turns import loop, start
+from chat.turns import start
+from chat.turns.running import running_turns
 from memory.documents.write import Append, Author, Source, apply
 from memory.forgetting import forget
 from memory.policy import switches
@@ -49,7 +50,7 @@ async def stopped(talk, reply, *, after):
     """Send a message whose answer is stopped once it has `after` blocks."""
     talk.scripted.script(reply)
     await start.send(talk.user, talk.session_id, uuid.uuid4(), "Stop", listen=TurnPublisher)
-    (running,) = loop.running_turns
+    (running,) = running_turns
     async with asyncio.timeout(5):
         while len(running.answer.content) < after:
             await asyncio.sleep(0.01)
@@ -58,7 +59,7 @@ async def stopped(talk, reply, *, after):
 
 
 def stop():
-    for running in loop.running_turns:
+    for running in running_turns:
         running.end("stopped")
 
 
@@ -101,7 +102,7 @@ async def test_the_thinking_of_an_answer_that_ran_while_its_memory_was_forgotten
     await talk.say("One")
     talk.scripted.script(answer(text(SLOW[:20], pace=0.05)))
     await start.send(talk.user, talk.session_id, uuid.uuid4(), "Two", listen=TurnPublisher)
-    (running,) = loop.running_turns
+    (running,) = running_turns
     async with asyncio.timeout(5):
         while not any("signature" in block for block in running.answer.content):
             await asyncio.sleep(0.01)

@@ -18,7 +18,8 @@ from chat.conversations.model_choice import Choice
 from chat.extensions import Extension, Tool, ToolResult
 from chat.live.publisher import TurnPublisher
 from chat.models import Message, Turn, default_agent
-from chat.turns import loop, start
+from chat.turns import start
+from chat.turns.running import running_turns
 from memory.documents.write import Append, Author, Source, apply
 from memory.forgetting import forget
 from memory.policy import switches
@@ -78,7 +79,7 @@ async def test_an_answer_that_was_stopped_and_continued(talk):
     await talk.say("One")
     talk.scripted.script(answer(text(["Half", " an"] + [" hour"] * 200, pace=0.05)))
     await start.send(talk.user, talk.session_id, uuid.uuid4(), "Two", listen=TurnPublisher)
-    (running,) = loop.running_turns
+    (running,) = running_turns
     async with asyncio.timeout(5):
         while "Half" not in str(running.answer.content):
             await asyncio.sleep(0.01)

@@ -118,7 +118,7 @@ from django.test import Client
 from chat.models import ChatSession, Message
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import handle
-from chat.turns.loop import running_turns
+from chat.turns.running import running_turns
 from oneclaw.models import User
 from oneclaw.threads import in_database
 

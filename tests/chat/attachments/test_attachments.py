@@ -25,7 +25,7 @@ from chat.context.prompt import api_messages, build_request
 from chat.conversations import lifecycle, temporary, transcript
 from chat.library import organise
 from chat.models import Attachment, ChatSession, Message
-from chat.turns import loop
+from chat.turns.running import running_turns
 from oneclaw.text import InvalidTextError
 from oneclaw.threads import in_database
 from tests import files
@@ -599,7 +599,7 @@ async def test_a_form_brings_files_and_the_same_form_again_keeps_none_twice(ada,
         fields = {"text": "", "client_id": str(client_id), "files": named}
         answer = await async_client.post(f"/c/{session_id}/send", fields)
         assert (answer.status_code, answer["Location"]) == (302, f"/c/{session_id}")
-    await asyncio.gather(*(running.task for running in loop.running_turns))
+    await asyncio.gather(*(running.task for running in running_turns))
     message = await in_database(Message.objects.get, role="user")
     assert [block["name"] for block in message.content] == ["a.txt", "b.txt"]
     assert await in_database(Attachment.objects.count) == 2

@@ -18,8 +18,9 @@ from chat.context.prompt import api_messages, rows_of
 from chat.context.rounds import rounds_in_view
 from chat.conversations import transcript
 from chat.models import ChatSession, ContextRound, Message, Turn, default_agent
-from chat.turns import loop, start
+from chat.turns import start
 from chat.turns.listener import TurnListener
+from chat.turns.running import running_turns
 from oneclaw import invariants, llm
 from oneclaw.llm.server import server_hash
 from oneclaw.models import ModelFacts
@@ -138,7 +139,7 @@ async def send_and_die(talk, words, crash):
         with contextlib.suppress(ProcessDiedError):
             await start.send(talk.user, talk.session_id, uuid.uuid4(), words, listen=lambda running: Gone())
         async with asyncio.timeout(20):
-            while loop.running_turns:
+            while running_turns:
                 await asyncio.sleep(0.002)
         await crash.threads_ended()
 

@@ -11,7 +11,7 @@ from chat.conversations.model_choice import Choice, MayNotUseModelError
 from chat.live.publisher import TurnPublisher
 from chat.models import Agent, ChatSession, Schedule, default_agent
 from chat.schedules.ask import hidden_session
-from chat.turns import loop, start
+from chat.turns import rounds, start
 from oneclaw import llm
 from oneclaw.config.upstreams import Upstream
 from oneclaw.llm.upstreams import access
@@ -152,12 +152,12 @@ def test_a_deleted_group_opens_nothing_and_each_change_is_recorded(ada, limited,
 
 
 async def test_rules_that_are_read_anew_in_the_middle_of_a_turn_do_not_end_it(ada, scripted, limited, monkeypatch):
-    set_answer_meta = loop.set_answer_meta
+    set_answer_meta = rounds.set_answer_meta
 
     def forgotten_before(*arguments):
         access.known_rules.forget()
         set_answer_meta(*arguments)
 
-    monkeypatch.setattr(loop, "set_answer_meta", forgotten_before)
+    monkeypatch.setattr(rounds, "set_answer_meta", forgotten_before)
     said = await Talk(ada, scripted).say("Hello", choice=Choice(model=limited))
     assert (said.status, said.model) == ("complete", limited)

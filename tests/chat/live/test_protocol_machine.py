@@ -24,7 +24,7 @@ from chat.conversations.message_pages import page_messages
 from chat.conversations.shared import stopping
 from chat.live.consumer import ChatConsumer
 from chat.models import Message, Turn
-from chat.turns.loop import running_turns
+from chat.turns.running import running_turns
 from oneclaw import invariants, llm
 from oneclaw.threads import in_database
 from tests import scripted as model

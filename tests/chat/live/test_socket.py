@@ -18,7 +18,7 @@ from chat.live import replay, rooms
 from chat.live.consumer import ChatConsumer
 from chat.live.server_frames import ready_frame
 from chat.models import ChatSession, Message, Turn
-from chat.turns import loop
+from chat.turns.running import running_turns, shutdown
 from oneclaw import pubsub
 from oneclaw.threads import in_database
 from tests import scripted as model
@@ -72,7 +72,7 @@ class Client:
 
 async def idle():
     """Wait until no turn runs in this process."""
-    from chat.turns.loop import running_turns
+    from chat.turns.running import running_turns
 
     while running_turns:
         await asyncio.sleep(0.01)
@@ -291,7 +291,7 @@ async def test_an_answer_that_was_ended_elsewhere_stays_ended_for_who_opens_it_t
     scripted.script(model.answer(model.text(["One. "] + ["more "] * 100, pace=0.1)))
     async with Client(ada) as client, Client(ada) as late:
         ack = await client.send(await client.open(), "Hello")
-        (running,) = loop.running_turns
+        (running,) = running_turns
         await in_database(abandon, running.turn)
         await in_database(transcript.sweep)
         await late.open(running.turn.session_id, last_seq=ack["seq"])
@@ -402,13 +402,13 @@ async def test_a_lost_turn_leaves_its_successor_in_the_room(ada, scripted, setti
     async with Client(ada) as client:
         session = await client.open()
         await client.send(session, "One")
-        (lost,) = loop.running_turns
+        (lost,) = running_turns
         await in_database(abandon, lost.turn)
         await in_database(transcript.sweep)
         await client.send(session, "Two")
-        while lost in loop.running_turns:
+        while lost in running_turns:
             await asyncio.sleep(0.01)
-        (successor,) = loop.running_turns
+        (successor,) = running_turns
         assert rooms.room_of(ada.pk, session).running is successor.listener
         await client.say("stop", message=None)
         await client.hear("done", message=str(successor.answer.message.pk))
@@ -544,13 +544,12 @@ async def test_a_stranger_cannot_stop_an_answer(ada, stranger, scripted):
 
 
 async def test_a_shutdown_saves_what_came_as_interrupted(ada, scripted):
-    from chat.turns import loop
 
     scripted.script(model.answer(model.text(["One. "] + ["more "] * 100, pace=0.1)))
     async with Client(ada) as client:
         await client.send(await client.open(), "Hello")
         await client.hear("block")
-        await loop.shutdown()
+        await shutdown()
         assert (await client.hear("done", final=True))["status"] == "interrupted"
     assert (await in_database(Message.objects.get, role="assistant")).text.startswith("One.")
 

@@ -1,6 +1,7 @@
 """Several workers, and workers that die: no time of a schedule is carried out twice."""
 
 import datetime as dt
+import pkgutil
 import threading
 from unittest import mock
 
@@ -28,7 +29,7 @@ class WorkerKilledError(BaseException):
 
 STEPS = [
     "chat.schedules.beat.context_of",
-    "chat.schedules.ask._count",
+    "chat.schedules.ask._BeatConduct._count",
     "chat.conversations.transcript.finish_round",
     "chat.conversations.transcript.finish_tools",
     "chat.conversations.transcript.finish_turn",
@@ -41,8 +42,7 @@ STEPS = [
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 def test_a_beat_whose_worker_dies_at_any_step_tells_once(heartbeat, clock, scripted, step, after):
     scripted.default = telling
-    module, _, name = step.rpartition(".")
-    real = getattr(__import__(module, fromlist=[name]), name)
+    real = pkgutil.resolve_name(step)
 
     def dies(*given, **named):
         if after:
@@ -79,7 +79,10 @@ def test_a_beat_that_may_have_written_is_not_carried_out_again(heartbeat, clock,
 
 def test_a_beat_that_kills_its_workers_is_given_up(heartbeat, clock, scripted):
     for _ in range(beats.MAX_CLAIMS):
-        with mock.patch("chat.schedules.ask._read", side_effect=WorkerKilledError), pytest.raises(WorkerKilledError):
+        with (
+            mock.patch("chat.turns.rounds.Rounds.ask_model", side_effect=WorkerKilledError),
+            pytest.raises(WorkerKilledError),
+        ):
             clock.work(seconds=900)
         transcript.sweep()
     clock.pass_by(minutes=1)

@@ -10,7 +10,8 @@ from chat.conversations import lifecycle
 from chat.live.publisher import TurnPublisher
 from chat.models import ChatSession, Message, RelayedMessage, SubTask
 from chat.session_tools import limits, relay
-from chat.turns import loop, start
+from chat.turns import start
+from chat.turns.running import running_turns
 from memory.models import MemoryDocument, Suggestion
 from oneclaw.threads import in_database
 from tests import scripted as model
@@ -33,7 +34,7 @@ def obedient(order, *calls):
 
 async def until_quiet():
     async with asyncio.timeout(60):
-        while loop.running_turns or relay._delivering:
+        while running_turns or relay._delivering:
             await asyncio.sleep(0.02)
 
 

@@ -15,7 +15,8 @@ from chat.models import ChatSession, Message, RelayedMessage, Turn
 from chat.session_tools import cards, ends, limits, relay
 from chat.session_tools.send import sessions_send
 from chat.transfer import export
-from chat.turns import commands, loop
+from chat.turns import commands
+from chat.turns.running import running_turns
 from oneclaw import pubsub
 from oneclaw.models import Budget
 from oneclaw.threads import in_database
@@ -41,7 +42,7 @@ def to(session, text="How many birds?", **arguments):
 
 async def quiet():
     async with asyncio.timeout(20):
-        while loop.running_turns or relay._delivering:
+        while running_turns or relay._delivering:
             await asyncio.sleep(0.01)
 
 

@@ -18,8 +18,9 @@ from chat.live.publisher import TurnPublisher
 from chat.models import Agent, ChatSession, Message, SubTask, Turn
 from chat.session_tools import children, ends, limits, results
 from chat.session_tools.spawn import sessions_spawn
-from chat.turns import admission, loop, start
+from chat.turns import admission, start
 from chat.turns.admission import TokensUsedUpError
+from chat.turns.running import running_turns
 from memory.documents.write import Append, Author, Source, apply
 from oneclaw import llm
 from oneclaw.models import Budget, Space
@@ -149,7 +150,7 @@ async def test_stop_ends_the_wait_at_once_and_the_sub_session_too(ada, scripted)
             while not begun.is_set():
                 await asyncio.sleep(0.02)
             await in_database(stopping.request_stop, ada, talk.session_id, None)
-            while loop.running_turns:
+            while running_turns:
                 await asyncio.sleep(0.02)
     finally:
         free.set()

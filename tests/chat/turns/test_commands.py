@@ -35,7 +35,7 @@ def test_what_is_a_command(text, argument):
 async def sent(async_client, text, *, times=1, **fields):
     """Post it, wait for the end of its turn; the messages then."""
     from chat.models import Turn
-    from chat.turns.loop import running_turns
+    from chat.turns.running import running_turns
 
     session, client_id = uuid.uuid4(), uuid.uuid4()
     for _ in range(times):

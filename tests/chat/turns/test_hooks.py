@@ -12,7 +12,8 @@ from chat.conversations import transcript
 from chat.extensions import BeforeToolCall, Extension, Hook, Tool, ToolError, ToolResult, ToolResultPersist
 from chat.live.publisher import TurnPublisher
 from chat.models import Message, Turn
-from chat.turns import hooks, loop, retry, start
+from chat.turns import hooks, retry, start
+from chat.turns.running import running_turns
 from chat.turns.tools import call_tool
 from oneclaw.reasons import Reason
 from oneclaw.threads import in_database
@@ -321,8 +322,8 @@ async def test_a_refused_turn_fails_with_the_sentence_and_can_be_tried_again(
     hooked(Hook("before_agent_start", refuse, "office", changes={"refusal", "text"}))
     talk = await talk_of(ada, scripted, settings)
     await start.send(ada, talk.session_id, uuid.uuid4(), "Salaries?", listen=TurnPublisher)
-    while loop.running_turns:
-        await next(iter(loop.running_turns)).task
+    while running_turns:
+        await next(iter(running_turns)).task
     turn = await in_database(lambda: Turn.objects.get(session=talk.session_id))
     assert (turn.status, turn.error_code) == ("failed", "refused_by_rule")
     assert str(turn.error) == "A rule of this server refused this message: Ask the office."

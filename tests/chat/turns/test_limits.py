@@ -17,7 +17,7 @@ from chat.live.handle import handle
 from chat.models import Message, Turn
 from chat.rendering import messages
 from chat.rendering.shown import ShownMessage
-from chat.turns import loop as turns
+from chat.turns import running as turns
 from oneclaw import invariants
 from oneclaw.llm import events
 from oneclaw.llm.transport import sse

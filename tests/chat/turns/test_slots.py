@@ -13,7 +13,7 @@ from chat.live.outbox import Outbox
 from chat.live.rooms import room_of
 from chat.models import ChatSession, Message, Turn
 from chat.signals import turn_finished
-from chat.turns import loop as turns
+from chat.turns import running as turns
 from chat.turns import slots
 from chat.turns.slots import TooManyTurnsError, TurnSlots
 from oneclaw.threads import in_database

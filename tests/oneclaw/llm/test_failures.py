@@ -247,7 +247,7 @@ async def test_an_address_where_something_else_answers(scripted, status):
 
 def test_nothing_but_a_request_loads_the_sdk():
     """It takes 75 MB and a second, which an idle worker and the commands need not pay."""
-    code = "import django; django.setup(); import sys, chat.turns.loop; print('anthropic' in sys.modules)"
+    code = "import django; django.setup(); import sys, chat.turns.running; print('anthropic' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment())
     assert shown.stdout.strip() == "False"
 

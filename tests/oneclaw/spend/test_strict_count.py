@@ -14,8 +14,8 @@ from chat.extensions import Extension, Tool, ToolResult
 from chat.live.frames import RetryFrame, SendFrame, StopFrame, frame_of
 from chat.live.handle import handle
 from chat.models import ChatSession, Message
-from chat.turns import loop
 from chat.turns.checkpoints import checkpoints
+from chat.turns.running import running_turns
 from memory.notes import flush
 from oneclaw.demo import messages_server
 from oneclaw.llm import client
@@ -63,8 +63,8 @@ def noting():
 
 async def settled(ada, session, chance):
     """Wait until no turn runs; the person stops those whose answer does not go on, or another process ends them."""
-    while loop.running_turns:
-        for running in list(loop.running_turns):
+    while running_turns:
+        for running in list(running_turns):
             if running.answer.text.endswith("Stop me."):
                 await (handle(ada, frame_of(StopFrame), session) if chance.random() < 0.5 else taken_over(running.turn))
         await asyncio.sleep(0.02)

@@ -15,8 +15,8 @@ from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import handle
 from chat.models import ChatSession, Message, Turn
 from chat.schedules import ask
-from chat.turns import loop
 from chat.turns.checkpoints import Lease, checkpoints, renew
+from chat.turns.running import running_turns
 from oneclaw import llm
 from oneclaw.models import Budget, Space, Spend, User
 from oneclaw.spend import calls
@@ -61,7 +61,7 @@ async def growing(ada, scripted, *replies):
     """A turn of this process whose answer has begun."""
     scripted.script(*replies)
     await handle(ada, frame_of(SendFrame, client_id=uuid.uuid4(), session=uuid.uuid4(), text="And?"))
-    (running,) = loop.running_turns
+    (running,) = running_turns
     async with asyncio.timeout(20):
         while not running.answer.text:
             await asyncio.sleep(0.01)

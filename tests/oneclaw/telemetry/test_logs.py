@@ -32,7 +32,7 @@ def lines(request, level):
     handler = logging.StreamHandler(output)
     handler.setFormatter(request.param())
 
-    def logger(name="chat.turns.loop"):
+    def logger(name="chat.turns.running"):
         made = logging.Logger(name)
         made.addHandler(handler)
         return made
@@ -49,7 +49,7 @@ def test_a_line_is_an_object_with_the_ids_and_the_exception(level):
     output = io.StringIO()
     handler = logging.StreamHandler(output)
     handler.setFormatter(JsonLines())
-    logger = logging.Logger("chat.turns.loop")
+    logger = logging.Logger("chat.turns.running")
     logger.addHandler(handler)
     request, turn = ids.request_id.set("req-7"), ids.turn_id.set(42)
     try:
@@ -62,7 +62,7 @@ def test_a_line_is_an_object_with_the_ids_and_the_exception(level):
 
     (line,) = output.getvalue().splitlines()
     found = json.loads(line)
-    assert (found["level"], found["logger"], found["message"]) == ("ERROR", "chat.turns.loop", "Turn 42 failed.")
+    assert (found["level"], found["logger"], found["message"]) == ("ERROR", "chat.turns.running", "Turn 42 failed.")
     assert (found["request_id"], found["turn_id"]) == ("req-7", 42)
     first, *frames, name = found["exc_info"].splitlines()
     assert (first, name) == ("Traceback (most recent call last):", "ValueError")

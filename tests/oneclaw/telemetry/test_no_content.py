@@ -16,7 +16,8 @@ from django.db import connection, transaction
 from chat import extensions
 from chat.extensions import Extension, Tool
 from chat.live.publisher import TurnPublisher
-from chat.turns import loop, start
+from chat.turns import start
+from chat.turns.running import running_turns
 from oneclaw.telemetry.logs import JsonLines, TextLines
 from tests.scripted import answer, bad_request, error, garbled, tool_use
 from tests.talk import Talk
@@ -158,7 +159,7 @@ async def test_a_turn_that_fails_logs_nothing_of_it(ada, scripted, logged, faili
     scripted.script(*[failing] * 6)
     await start.send(ada, uuid.uuid4(), uuid.uuid4(), f"Remember my {WORD}", listen=TurnPublisher)
     async with asyncio.timeout(60):
-        while loop.running_turns:
+        while running_turns:
             await asyncio.sleep(0.01)
     assert lines_with_word(logged) == []
 
