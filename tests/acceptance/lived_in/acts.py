@@ -99,6 +99,8 @@ class Team:
             list(pool.map(lambda name: self._sit(name, [talk for talk in talks if talk.who == name]), names))
         for person in self.present:
             person.stay()
+        # A scheduled task that was due while its person talked is tried again after two minutes.
+        self.household.pass_to(max(self.household.clock.now(), moment.after(self.monday) + dt.timedelta(minutes=3)))
         self.household.settle()
 
     def _evening(self) -> None:

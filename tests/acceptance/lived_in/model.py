@@ -186,4 +186,4 @@ def has_results(message: dict[str, Any]) -> bool:
 
 def words_of(text: str) -> set[str]:
     """Return the beginnings of the words of a text."""
-    return {word.lower().rstrip("s")[:5] for word in WORD.findall(text)}
+    return {word.lower()[:5] for word in WORD.findall(text)}

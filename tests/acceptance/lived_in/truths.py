@@ -93,8 +93,14 @@ class Ending:
         for told in self.diary.told:
             path = self.files[told.talk.who] / "memory" / f"{told.day}.md"
             for note in self._notes_of(told.talk):
-                if text_of(path).count(note) < 1:
+                if text_of(path).count(note) < 1 and not self._waits(told.talk, note):
                     yield f"the log of {told.talk.who} of {told.day} has not “{note}”"
+
+    def _waits(self, talk: Talk, note: str) -> bool:
+        """Return whether a note waits for a yes, because a search has brought words of a file that was attached when
+        the same was talked about."""
+        has_file = any(each.kind == "file" for each in self.team.life.talks if each.subject == talk.subject)
+        return has_file and note.removeprefix("- ") in self.team.people[talk.who].get("/memory/inbox/").words
 
     def _notes_of(self, talk: Talk) -> list[str]:
         if self.model:

@@ -2,22 +2,23 @@
 
 import asyncio
 import datetime as dt
-import time
 import uuid
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.db import OperationalError
 from django.utils import timezone
 
 from chat import tasks
 from chat.conversations import retention, transcript
+from chat.conversations.payers import payer_of_answers
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import handle
 from chat.models import ChatSession, Message, Turn
 from chat.schedules import ask
 from chat.turns.checkpoints import Lease, checkpoints, renew
+from chat.turns.rounds import Rounds
 from chat.turns.running import running_turns
-from oneclaw import llm
 from oneclaw.models import Budget, Space, Spend, User
 from oneclaw.spend import calls
 from oneclaw.spend.budgets import states_of
@@ -247,13 +248,25 @@ def test_a_worker_stores_what_it_has_read_for_a_person_who_has_gone(stranger):
     assert (Spend.objects.get().user_id, tokens()) == (None, [(10, 1, 100, 7)])
 
 
+class Uncounted(ask._BeatConduct):
+    """The conduct of a scheduled turn without a beat that counts its tokens."""
+
+    async def answered(self, finished):
+        pass
+
+
+def spending_of(accepted):
+    return Spending(payer_of_answers(accepted.turn))
+
+
 def test_a_scheduled_turn_keeps_its_lease_and_saves_its_call_while_the_model_is_slow(ada, scripted, settings):
     settings.CHECKPOINT_SECONDS = 0.2
     scripted.script(model.answer(model.text(["Well.", " And", " more", " words."], pace=0.3)))
     accepted = send(ada)
     abandon(accepted.turn)
-    request = llm.Request("claude-test", [], [{"role": "user", "content": "Anything new?"}])
-    ask._answer_of(accepted.turn, request, time.monotonic() + 20)
+    rounds = Rounds(accepted.turn, accepted.answer, Uncounted(None, accepted.turn, frozenset()), spending_of(accepted))
+    async_to_sync(ask._run)(rounds)
+    rounds.spending.store_rest()
     turn, row = Turn.objects.get(), Spend.objects.get()
     assert turn.lease_until > timezone.now()
     assert [call["id"] for call in turn.unstored_calls] == [str(row.pk)]
