@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
+from chat.views.spaces.frame import writable_space
 from memory.access.rights import may_edit
 from memory.documents import undo, write
 from memory.documents.merge import OverlapError, merge
@@ -20,6 +21,7 @@ from memory.files.scan import scan_folder
 from memory.models import MemoryDocument, MemoryRevision
 from memory.policy import tombstones
 from memory.policy.line_ends import with_line_ends_of
+from memory.policy.paths import CURATED
 from memory.tools import saved
 from memory.views.forgetting import parsed_number
 from oneclaw.models import Space
@@ -141,9 +143,13 @@ def file_missing(request: SignedInRequest, document_id: int) -> HttpResponse:
 
 @require_POST
 def file_waiting(request: SignedInRequest) -> HttpResponse:
-    """Take in the text of a file that waits in the person's own folder, make it a document (`answer` = keep), or delete
-    it (discard)."""
-    space, path = Space.objects.own_of(request.user), request.POST.get("path", "")
+    """Take in the text of a file that waits in the person's own folder, or in that of a `space` whose documents they
+    may edit, make it a document (`answer` = keep), or delete it (discard)."""
+    own, path = Space.objects.own_of(request.user), request.POST.get("path", "")
+    space_id = form_number(request, "space")
+    space = own if space_id is None else writable_space(request.user, space_id)
+    if not may_edit(request.user, space, CURATED):
+        raise PermissionDenied
     try:
         if request.POST.get("answer") == "discard":
             done, said = waiting.discard(space, path), _("The file was deleted.")
@@ -162,7 +168,7 @@ def file_waiting(request: SignedInRequest) -> HttpResponse:
             messages.info(request, _("That file is not there any more, or was changed. Nothing was done."))
     if request.POST.get("answer") != "discard":
         scan_folder(space)
-    return redirect("memory_files")
+    return redirect("memory_files") if space == own else redirect("space_memory", space.pk)
 
 
 def writable_document(request: SignedInRequest, document_id: int) -> MemoryDocument:

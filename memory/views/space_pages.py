@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from chat.views.spaces.frame import frame, own_role, tab_page, writable_space
 from memory.access.rights import may_edit
+from memory.files.waiting import waiting_files
 from memory.models import MemoryDocument
 from memory.policy.paths import AGENTS, CURATED
 from memory.policy.tombstones import LineForgottenError
@@ -31,13 +32,15 @@ PAGE_DOCUMENTS = 100
 
 @require_GET
 def space_memory(request: SignedInRequest, space_id: int) -> HttpResponse:
-    """List the documents of a space, curated memory first, then the last changed."""
+    """List the documents of a space, curated memory first, then the last changed; and to who may edit them the files
+    in its folder that wait for an answer."""
     held = own_role(request.user, space_id)
     curated = Case(When(path=CURATED, then=Value(0)), default=Value(1), output_field=IntegerField())
     found = MemoryDocument.objects.visible_to(request.user).present().filter(space=held.space)
     ordered = found.order_by(curated, "-updated_at", "path").defer("content")
     page = Paginator(ordered, PAGE_DOCUMENTS).get_page(request.GET.get("page"))
-    return tab_page(request, held, "memory", "memory/spaces/memory.html", {"page": page})
+    waiting = waiting_files(held.space) if may_edit(request.user, held.space, CURATED) else []
+    return tab_page(request, held, "memory", "memory/spaces/memory.html", {"page": page, "waiting": waiting})
 
 
 @require_GET

@@ -11,6 +11,8 @@ from memory.files.waiting import Why, waiting_files
 from memory.forgetting import forget
 from memory.models import MemoryChunk, MemoryDocument
 from memory.policy.sync_copies import copied_path
+from oneclaw.models import Space, SpaceMember
+from oneclaw.spaces import lifecycle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OLD = (1, 1)
@@ -185,6 +187,30 @@ def test_nobody_answers_for_the_folder_of_another_person(space, put, client, str
         client.post("/memory/files/waiting", {"path": "MEMORY 2.md", "answer": choice})
         client.post("/memory/files/waiting", {"path": f"../{space.pk}/MEMORY 2.md", "answer": choice})
     assert [each.path for each in waiting_files(space)] == ["MEMORY 2.md"]
+
+
+def test_the_files_of_a_space_wait_for_its_editors(ada, stranger, client, settings):
+    space = lifecycle.create(ada, lifecycle.checked_draft("Engine room"))
+    write.apply(space, "MEMORY.md", Append("- The pump is blue"), Author(Source.PAGE, ada))
+    copy = settings.WORKSPACES / str(space.pk) / "MEMORY 2.md"
+    copy.write_bytes(b"- The valve is green\n")
+    os.utime(copy, OLD)
+    form = {"path": "MEMORY 2.md", "answer": "read", "space": space.pk}
+    client.force_login(stranger)
+    assert client.post("/memory/files/waiting", form).status_code == 404
+    reader = SpaceMember.objects.create(space=space, user=stranger, role="reader")
+    assert "MEMORY 2.md" not in client.get(f"/spaces/{space.pk}/memory").content.decode()
+    assert client.post("/memory/files/waiting", form).status_code == 404
+    reader.role = "editor"
+    reader.save()
+    Space.objects.filter(pk=space.pk).update(needs_second_person=True)
+    assert client.post("/memory/files/waiting", form).status_code == 403
+    assert content(space) == "- The pump is blue\n"
+    client.force_login(ada)
+    assert "It has 1 line that MEMORY.md does not have." in client.get(f"/spaces/{space.pk}/memory").content.decode()
+    page = client.post("/memory/files/waiting", form, follow=True)
+    assert page.request["PATH_INFO"] == f"/spaces/{space.pk}/memory"
+    assert content(space) == "- The pump is blue\n- The valve is green\n"
 
 
 def test_nothing_is_taken_in_that_would_lose_or_reveal_something(space, put, answer, folder, tmp_path):
