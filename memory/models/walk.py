@@ -16,6 +16,7 @@ class DemoWalk(models.Model):
     saved_at = models.DateTimeField(null=True, blank=True)
     moved_at = models.DateTimeField(null=True, blank=True)
     recalled_at = models.DateTimeField(null=True, blank=True)
+    # Read by processes of the previous release, which had a step more; not used any more.
     undone_at = models.DateTimeField(null=True, blank=True)
     # When the last step was done, or the person closed the walk: from then on it is not shown any more.
     closed_at = models.DateTimeField(null=True, blank=True)

@@ -1,14 +1,15 @@
 """Find what of memory an answer has used, from the data that is stored with it. Pure.
 
-Passages that were recalled for the message, or found by memory_search, count as they are. The curated memory is in
-every prompt, and memory_get returns many lines: of those, a line counts when the answer says something of it.
+Passages that were recalled for the message, or found by memory_search, were looked at. Those that probably answer the
+question, or of which the answer says something, were used. The curated memory is in every prompt, and memory_get
+returns many lines: of those, a line counts when the answer says something of it.
 """
 
 import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils.translation import gettext, ngettext
@@ -30,6 +31,8 @@ ATTACHED_MAX_CHARS = 1_000
 # An answer says something of a line when it and the question have at least this share of the line's terms, and the
 # answer has one of them that the question has not.
 SAID_MIN_SHARE = 0.5
+# How likely a passage answers the question that counts as used although the answer says nothing of it in its words.
+USED_MIN_SCORE = 0.3
 HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 
 
@@ -54,6 +57,8 @@ class UsedMemory:
     is_whole: bool = False
     # By which the answer may cite it; "" if it may not.
     mark: str = ""
+    # Whether the answer rests on it; it was only looked at otherwise.
+    is_used: bool = True
 
     @property
     def id(self) -> str:
@@ -77,10 +82,17 @@ class UsedMemory:
 
 
 def count(answer: FinishedAnswer) -> dict[str, int]:
-    """Return how many memories and passages of documents `answer` has used, and how many memories it saved."""
-    used = used_in(answer)
+    """Return how many memories and passages of documents `answer` has used, how many it has only looked at, and how
+    many memories it saved."""
+    found = used_in(answer)
+    used = [each for each in found if each.is_used]
     of_files = sum(1 for each in used if each.file_id)
-    numbers = {"used": len(used) - of_files, "files": of_files, "saved": len(saved_in(answer))}
+    numbers = {
+        "used": len(used) - of_files,
+        "files": of_files,
+        "looked": len(found) - len(used),
+        "saved": len(saved_in(answer)),
+    }
     return {name: number for name, number in numbers.items() if number}
 
 
@@ -93,19 +105,26 @@ def sentence(numbers: Mapping[str, int]) -> str:
         of_files %= {"number": files}
         of_used = f"{of_used} · {of_files}" if used else gettext("Used %(passages)s") % {"passages": of_files}
         used += files
-    if not saved:
+    if used and not saved:
         return of_used
+    if not used and not saved:
+        looked = numbers.get("looked", 0)
+        return ngettext("Looked at %(number)d memory", "Looked at %(number)d memories", looked) % {"number": looked}
     if not used:
         return ngettext("Saved %(number)d memory", "Saved %(number)d memories", saved) % {"number": saved}
     return gettext("%(used)s · saved %(number)d") % {"used": of_used, "number": saved}
 
 
 def used_in(answer: FinishedAnswer) -> list[UsedMemory]:
-    """Return what `answer` has used, each text once: first what was found for it, then what it says of other lines."""
+    """Return what `answer` has used or looked at, each text once: first what was found for it, then what it says of
+    other lines."""
+    asked, said = frozenset(terms_of(answer.question)), frozenset(terms_of(answer.answer))
     found: dict[str, UsedMemory] = {}
-    for each in (*_recalled(answer), *_searched(answer), *_read_files(answer), *_said(answer)):
+    for each in (*_recalled(answer), *_searched(answer), *_read_files(answer), *_said(answer, asked, said)):
         if words_of(each.text) and BLANK not in each.text:
-            found.setdefault(words_of(each.text), each)
+            is_likely = each.score is None or each.score >= USED_MIN_SCORE
+            is_used = is_likely or is_said(frozenset(terms_of(each.text)), asked, said)
+            found.setdefault(words_of(each.text), replace(each, is_used=is_used))
     return list(found.values())
 
 
@@ -193,9 +212,8 @@ def _of_result(call: FinishedCall, number: int, result: Mapping[str, Any]) -> Us
     )
 
 
-def _said(answer: FinishedAnswer) -> Iterator[UsedMemory]:
+def _said(answer: FinishedAnswer, asked: frozenset[int], said: frozenset[int]) -> Iterator[UsedMemory]:
     """Yield the lines that the answer says something of, among those that the model was sent for another reason."""
-    asked, said = frozenset(terms_of(answer.question)), frozenset(terms_of(answer.answer))
     for how, path, text in _read(answer):
         for line in text.split("\n"):
             if not HEADING.match(line) and is_said(frozenset(terms_of(line)), asked, said):

@@ -34,11 +34,12 @@ def memories(request: SignedInRequest, message_id: int) -> HttpResponse:
     message = own_message(request, message_id)
     ended = finished_answer(message, NAME)
     used, left_out = readable_memories(message, used_in(ended) if ended else [])
-    used = used[:SHOWN_MAX_MEMORIES]
+    shown = shown_memories(used[:SHOWN_MAX_MEMORIES], message.session, request.user)
     context = {
         "left_out": former.left_out(left_out) if left_out else "",
         "message": message,
-        "memories": [row_of(request, each) for each in shown_memories(used, message.session, request.user)],
+        "memories": [row_of(request, each) for each in shown if each.memory.is_used],
+        "looked_at": [row_of(request, each) for each in shown if not each.memory.is_used],
         "saved": saved_rows(request, saved_in(ended) if ended else []),
         "kinds": KINDS,
     }

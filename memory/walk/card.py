@@ -1,4 +1,5 @@
-"""Serve the card of the walk: four steps that show a new person of a demo installation what memory does."""
+"""Serve the card of the walk: three steps that show a new person of a demo installation what memory does, and the way
+to what it remembers."""
 
 import uuid
 from http import HTTPStatus
@@ -7,11 +8,15 @@ from django.http import HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
 from chat.models import ChatSession
+from memory.models import MemoryRevision
+from memory.policy.same_words import words_of
+from memory.tools import decisions
 from memory.walk import progress
 from oneclaw import llm
 from oneclaw.models import User
@@ -21,7 +26,6 @@ LABELS = {
     progress.SAVED: _("Save"),
     progress.MOVED: _("New conversation"),
     progress.RECALLED: _("Ask"),
-    progress.UNDONE: _("Undo"),
 }
 
 
@@ -60,6 +64,14 @@ def card(user: User, session_id: uuid.UUID, csrf_token: str) -> SafeString:
     current = next((step for step in progress.STEPS if not is_done[step]), "")
     context = {"session_id": session_id, "csrf_token": csrf_token, "current": current, "is_where_saved": is_where_saved}
     context["steps"] = [(name, LABELS[name], is_done[name]) for name in progress.STEPS]
-    if current == progress.UNDONE:
-        context["newest"] = progress.saves_of(user).order_by("-pk").first()
+    if not current and save is not None:
+        context["address"] = address_of(save.revision)
     return render_to_string("memory/_walk.html", context)
+
+
+def address_of(revision: MemoryRevision) -> str:
+    """Return the address on the memory page of the line that `revision` has saved; of the page when it is gone."""
+    document, saved = revision.document, words_of(decisions.text_of(revision))
+    lines = enumerate(document.content.split("\n"), 1)
+    number = next((number for number, line in lines if saved and words_of(line) == saved), None)
+    return reverse("memory") + (f"#line-{document.version}-{number}" if number else "")

@@ -14,7 +14,7 @@ from memory.prompt.sent import READING_TOOLS
 from oneclaw.models import User, clock
 
 # The steps in their order, as fields of DemoWalk.
-SAVED, MOVED, RECALLED, UNDONE = STEPS = ("saved_at", "moved_at", "recalled_at", "undone_at")
+SAVED, MOVED, RECALLED = STEPS = ("saved_at", "moved_at", "recalled_at")
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def store(walk: DemoWalk, names: Collection[str]) -> None:
 
 def first_save(user: User) -> Save | None:
     """Return what the assistant saved first for `user`; None when nothing."""
-    revision = saves_of(user).select_related("message").order_by("pk").first()
+    revision = saves_of(user).select_related("message", "document").order_by("pk").first()
     if revision is None:
         return None
     return Save(revision, revision.message.session_id if revision.message else None)
@@ -74,8 +74,6 @@ def steps_since(walk: DemoWalk, save: Save) -> list[str]:
         done += [MOVED, RECALLED]
     elif walk.moved_at is None and later_conversations(user, save).exists():
         done.append(MOVED)
-    if undos(user, save).exists():
-        done.append(UNDONE)
     return [step for step in done if getattr(walk, step) is None]
 
 
@@ -93,9 +91,3 @@ def recalls(user: User, save: Save) -> QuerySet[Message]:
     recalled = Q(role=Message.Role.USER, **{f"meta__{META_KEY}__has_key": NAME})
     later = Message.objects.private_to(user).filter(created_at__gt=save.revision.created_at)
     return later.filter(searched | recalled).exclude(session=save.session_id)
-
-
-def undos(user: User, save: Save) -> QuerySet[MemoryRevision]:
-    """Return the changes of memory that `user` has undone after `save`."""
-    mine = MemoryRevision.objects.filter(space__roles__user=user, author=user, pk__gt=save.revision.pk)
-    return mine.filter(source=MemoryRevision.Source.UNDO)

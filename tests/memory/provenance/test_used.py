@@ -36,6 +36,14 @@ def test_recalled_and_found_passages_count_each_text_once():
     assert second.question == "ferry"
 
 
+def test_what_is_unlikely_and_not_said_was_only_looked_at():
+    texts = {"Ada's sister lives in Lisbon.": 0.95, "Ada bakes bread.": 0.02, "Ada's sister is called Ines.": 0.1}
+    recalled = [item(items.RECALLED, f"- {text}", score=score) for text, score in texts.items()]
+    answer = FinishedAnswer("Where does my sister live?", "In Lisbon, and her name is Ines.", [], recalled)
+    assert [each.is_used for each in used_in(answer)] == [True, False, True]
+    assert used.count(answer) == {"used": 2, "looked": 1}
+
+
 CURATED = "# Memory\n\n- Ada's sister lives in Lisbon.\n- Ada likes jasmine tea.\n- Ada's boat is called Heron."
 
 
@@ -76,6 +84,9 @@ def test_what_was_forgotten_or_refused_does_not_count():
         ({"used": 3, "saved": 1}, "Used 3 memories · saved 1"),
         ({"used": 1}, "Used 1 memory"),
         ({"saved": 2}, "Saved 2 memories"),
+        ({"used": 1, "looked": 5}, "Used 1 memory"),
+        ({"looked": 5}, "Looked at 5 memories"),
+        ({"looked": 5, "saved": 1}, "Saved 1 memory"),
     ],
 )
 def test_the_line_says_how_many(numbers, sentence):

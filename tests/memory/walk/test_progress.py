@@ -64,21 +64,19 @@ def undo_newest(user):
 
 
 def test_each_step_is_done_by_what_happened(ada, save, call, steps):
-    names = ["Save", "New conversation", "Ask", "Undo"]
-    assert steps(ada) == dict(zip(names, ["current", "open", "open", "open"], strict=True))
+    names = ["Save", "New conversation", "Ask"]
+    assert steps(ada) == dict(zip(names, ["current", "open", "open"], strict=True))
     first = save(ada)
-    assert steps(ada, first) == dict(zip(names, ["done", "current", "open", "open"], strict=True))
+    assert steps(ada, first) == dict(zip(names, ["done", "current", "open"], strict=True))
     # Where the conversation is another one, even before its first message.
-    assert steps(ada) == dict(zip(names, ["done", "done", "current", "open"], strict=True))
+    assert steps(ada) == dict(zip(names, ["done", "done", "current"], strict=True))
     assert DemoWalk.objects.get().moved_at is None
     settle(send(ada, "Hello"))
-    assert steps(ada, first) == dict(zip(names, ["done", "done", "current", "open"], strict=True))
+    assert steps(ada, first) == dict(zip(names, ["done", "done", "current"], strict=True))
     assert DemoWalk.objects.get().moved_at is not None
     second = call(ada, "memory_search", query="cat")
-    assert steps(ada, second) == dict(zip(names, ["done", "done", "done", "current"], strict=True))
-    undo_newest(ada)
     # The card of the end is shown once.
-    assert set(steps(ada, second).values()) == {"done"}
+    assert steps(ada, second) == dict.fromkeys(names, "done")
     assert DemoWalk.objects.get().closed_at is not None
     assert steps(ada, second) == {}
 
@@ -91,18 +89,30 @@ def test_a_search_in_the_conversation_that_saved_is_no_recall(ada, save, call, s
 
 def test_what_was_done_stays_done_when_its_rows_are_deleted(ada, save, call, steps):
     save(ada)
-    second = call(ada, "memory_search", query="cat")
-    assert steps(ada, second)["Ask"] == "done"
+    settle(send(ada, "Hello"))
+    assert steps(ada)["New conversation"] == "done"
     ada.chat_sessions.all().delete()
-    assert steps(ada)["Ask"] == "done"
+    assert DemoWalk.objects.get().moved_at is not None
+    assert steps(ada)["Save"] == "done"
 
 
 def test_who_has_done_all_of_it_before_meets_its_end_once(ada, save, call, steps):
     save(ada)
     call(ada, "memory_search", query="cat")
-    undo_newest(ada)
     assert set(steps(ada).values()) == {"done"}
     assert steps(ada) == {}
+
+
+@pytest.mark.parametrize("is_undone", [False, True])
+def test_the_end_leads_to_the_line_that_was_saved(ada, client, save, call, is_undone):
+    save(ada)
+    call(ada, "memory_search", query="cat")
+    if is_undone:
+        undo_newest(ada)
+    client.force_login(ada)
+    card = client.get("/").content.decode()
+    assert ('href="/memory/"' if is_undone else 'href="/memory/#line-1-1"') in card
+    assert is_undone or 'id="line-1-1"' in client.get("/memory/").content.decode()
 
 
 def test_it_can_be_closed_for_good(client, ada, steps):
@@ -123,8 +133,7 @@ def test_what_others_do_is_no_step(ada, stranger, save, call, steps):
     save(ada)
     settle(send(stranger, "Hello"))
     call(stranger, "memory_search", query="cat")
-    undo_newest(ada)
-    assert steps(stranger) == {"Save": "current", "New conversation": "open", "Ask": "open", "Undo": "open"}
+    assert steps(stranger) == {"Save": "current", "New conversation": "open", "Ask": "open"}
     assert steps(ada)["Ask"] == "current"
     assert not DemoWalk.objects.filter(user=stranger).exists()
 
