@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import expect
 
-from memory.models import DemoWalk, MemoryDocument
+from memory.models import DemoWalk
 from oneclaw.demo import model as demo
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, fits, open_page
