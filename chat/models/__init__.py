@@ -14,6 +14,7 @@ from chat.models.heads import Head
 from chat.models.hooks import SwitchedOffHook
 from chat.models.imports import ImportJob
 from chat.models.links import SharedLink, SharedLinkQuerySet
+from chat.models.message_meta import MessageMeta
 from chat.models.message_words import MessageWords
 from chat.models.presence import Presence
 from chat.models.prompts import SavedPrompt

@@ -317,14 +317,7 @@ class Message(models.Model):
     status = models.CharField(max_length=12, choices=Status, default=Status.COMPLETE)
     # The API's content blocks, and {"type": "attachment", …} for each file (Attachment.reference).
     content = models.JSONField(default=list)
-    # Data apart from the API's blocks: "cards", the cards of tools by tool_use id, with summaries and lines that are
-    # text or a Reason as JSON; "context", the items that extensions added, and "hook_text", the text that hooks added
-    # (chat/context/per_message.py); "sent", what of it was sent first (chat/context/view.py); "continued", whether an
-    # answer continues one that was cut off; "by", who wrote a message of the role user if not the person: "session",
-    # another conversation, "schedule", a scheduled turn, "member", or "copy", another person whose link was copied;
-    # "from", which member wrote it in a shared conversation (chat/conversations/shared/marks.py); "origin", the id of
-    # that conversation, and "hops", how many conversations it has passed since a person's message; "answer_lines", the
-    # numbers of the lines under an answer; "pasted", what of it was pasted (PASTED_KEY).
+    # Data apart from the API's blocks: a MessageMeta.
     meta = models.JSONField(default=dict)
     # The words of the text blocks, for search and lists.
     text = models.TextField(blank=True)

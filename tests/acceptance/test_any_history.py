@@ -23,7 +23,7 @@ from chat.conversations import branches, forking, transcript
 from chat.conversations.model_choice import Choice
 from chat.extensions import Extension, Tool, ToolResult
 from chat.live.publisher import TurnPublisher
-from chat.models import Message, Turn, default_agent
+from chat.models import Message, MessageMeta, Turn, default_agent
 from chat.transfer import export
 from chat.transfer.importing import create, own
 from chat.turns import start
@@ -447,6 +447,8 @@ async def wander(ada, scripted, settings, seed, models):
             await person.do(person.random.choice(ACTS))
         found = await in_database(lambda: list(invariants.check()))
         assert found == []
+        metas = await in_database(lambda: list(Message.objects.values_list("meta", flat=True)))
+        assert {key for meta in metas for key in meta} <= MessageMeta.__annotations__.keys()
     except BaseException:
         print("\n".join(person.done))
         raise
