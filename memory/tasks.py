@@ -153,6 +153,22 @@ def index_transcript(index_id: int) -> None:
 
 
 @shared_task
+def index_transcript_and_next(index_id: int) -> None:
+    # The last one of a whole batch, as after an import: what is due after it does not wait for the next sweep.
+    if conversations.run(index_id):
+        _send_due_transcripts()
+
+
+def _send_due_transcripts() -> None:
+    """Enqueue the transcripts that are due, of many a batch, which makes no other task wait for long."""
+    due = conversations.due()
+    for index_id in due[:-1]:
+        send(index_transcript, index_id)
+    for index_id in due[-1:]:
+        send(index_transcript_and_next if len(due) == conversations.DUE_MAX_COUNT else index_transcript, index_id)
+
+
+@shared_task
 def prune_vectors(space_id: int) -> None:
     vectors.prune(space_id)
 
@@ -219,8 +235,7 @@ def sweep() -> None:
     for version_id in FileVersion.objects.due_ids(READING_MAX_CHAINS):
         send(read_library_file, str(version_id))
     imports.delete_expired()
-    for index_id in conversations.due():
-        send(index_transcript, index_id)
+    _send_due_transcripts()
     send(scan_folders)
     send(embed_pending)
     send(run_golden_questions)

@@ -33,6 +33,8 @@ from oneclaw.models import Space, clock
 UNINDEXED_MIN_MESSAGES, UNINDEXED_MIN_BYTES = 50, 100 * 1024
 # … and this long after its last turn.
 DEBOUNCE_SECONDS = 5.0
+# The indexes that are built before others have their turn.
+DUE_MAX_COUNT = 200
 
 
 def after_turn(session: ChatSession) -> int | None:
@@ -185,8 +187,8 @@ def build_chunks(access: MemoryAccess, through_seq: int) -> tuple[list[Transcrip
     return chunks, pack(layout, terms, LANGUAGES.index(language))
 
 
-def due(limit: int = 200) -> list[int]:
-    """Return the ids of at most `limit` indexes that are due by their row.
+def due() -> list[int]:
+    """Return the ids of at most DUE_MAX_COUNT indexes that are due by their row.
 
     Conversations without activity for IDLE_MINUTES become due first, and indexes of conversations that may no longer be
     searched are deleted.
@@ -200,10 +202,10 @@ def due(limit: int = 200) -> list[int]:
     through, layout = (Coalesce(F(f"transcript_index__{name}"), 0) for name in ("through_seq", "layout"))
     behind = of_transcripts().filter(active_at__lt=idle_since, last_seq__gt=0).annotate(through=through, layout=layout)
     behind = behind.filter(Q(last_seq__gt=F("through")) | ~Q(layout=LAYOUT_VERSION))
-    sessions = list(behind.select_related("owner", "agent").order_by("-active_at")[:limit])
+    sessions = list(behind.select_related("owner", "agent").order_by("-active_at")[:DUE_MAX_COUNT])
     request_all(accesses_of(sessions).values())
     ready = TranscriptIndex.objects.filter(due_at__lte=clock.database_now()).order_by("due_at")
-    return list(ready.values_list("pk", flat=True)[:limit])
+    return list(ready.values_list("pk", flat=True)[:DUE_MAX_COUNT])
 
 
 def rebuild(sessions: Collection[uuid.UUID]) -> None:

@@ -332,3 +332,26 @@ def test_what_a_fork_copied_is_found_once(session, ada):
     paths = [hit["path"] for hit in found(session) if "seven" in hit["snippet"]]
     assert paths == [f"/c/{said.message.session_id}"]
     assert any(hit["path"] == f"/c/{made.pk}" for hit in found(session))
+
+
+def test_after_an_import_batch_follows_batch_without_a_sweep_between(ada, monkeypatch):
+    monkeypatch.setattr(conversations, "DUE_MAX_COUNT", 2)
+    queue = []
+    monkeypatch.setattr(tasks, "send", lambda task, *arguments: queue.append((task, *arguments)))
+    for number in range(5):
+        accepted = send(ada, f"A talk about boat {number}")
+        settle(accepted, "Yes. " * 200)
+    ChatSession.objects.update(active_at=timezone.now() - dt.timedelta(days=1))
+    tasks._send_due_transcripts()
+    done = 0
+    while queue:
+        task, index_id = queue.pop(0)
+        task(index_id)
+        done += 1
+    assert done == 5
+    assert TranscriptIndex.objects.filter(due_at=None, through_seq__gt=0).count() == 5
+    # What cannot be indexed ends the chain; the sweep begins it again.
+    monkeypatch.setattr(conversations, "run", lambda index_id: False)
+    TranscriptIndex.objects.update(due_at=timezone.now() - dt.timedelta(days=1))
+    tasks.index_transcript_and_next(1)
+    assert queue == []
