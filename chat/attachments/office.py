@@ -40,7 +40,9 @@ class OfficeFileError(Exception):
 
 
 class Pages(Protocol):
-    """The slides or sheets of a file."""
+    """The slides or sheets of a file. Those that are hidden are left out and counted."""
+
+    hidden_count: int
 
     def __len__(self) -> int: ...
 
@@ -112,4 +114,4 @@ def _old_book(data: bytes) -> BinarySheets:
 
 
 def _of_book(kind: str, book: Pages, max_chars: int) -> OfficeFile:
-    return OfficeFile(kind, len(book), getattr(book, "hidden_count", 0), book.texts(max_chars))
+    return OfficeFile(kind, len(book), book.hidden_count, book.texts(max_chars))

@@ -28,6 +28,8 @@ def open_text(archive: zipfile.ZipFile, max_chars: int) -> str:
 class OpenPresentation(XmlReader):
     """The slides of an .odp file, each with its notes."""
 
+    hidden_count = 0
+
     def __init__(self, archive: zipfile.ZipFile, max_chars: int) -> None:
         self._body = _Body(max_chars)
         self._slides = self._body.slides

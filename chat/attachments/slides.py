@@ -12,6 +12,8 @@ TITLES = ("title", "ctrTitle")
 class Presentation(XmlReader):
     """The slides of the presentation whose main part is `part`."""
 
+    hidden_count = 0
+
     def __init__(self, archive: zipfile.ZipFile, part: str) -> None:
         self._archive = archive
         self._targets = Relations(archive, part).targets
@@ -98,7 +100,7 @@ class _Slide(TableText):
 
 
 class _SpeakerNotes(_Slide):
-    """What the speaker noted for a slide; its page of notes also has a picture of the slide and its number."""
+    """Read what the speaker noted for a slide; its page of notes also has a picture of the slide and its number."""
 
     def __init__(self, max_chars: int) -> None:
         super().__init__(max_chars)

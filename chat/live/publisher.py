@@ -26,6 +26,7 @@ from chat.rendering.cards import RUNNING_CARD, Card
 from chat.rendering.shown import ShownMessage
 from chat.turns import running
 from chat.turns.answer import GrowingAnswer
+from chat.turns.listener import TurnListener
 from chat.turns.persist import persist
 from chat.turns.running import RunningTurn
 from oneclaw import pubsub
@@ -66,8 +67,8 @@ def answer_left() -> Callable[[], None]:
     return pubsub.subscribe(queue.LEFT_TOPIC, offered)
 
 
-class TurnPublisher:
-    """Publishes one running turn in the room of its session (a chat.turns.listener.TurnListener and a LiveTurn).
+class TurnPublisher(TurnListener):
+    """Publishes one running turn in the room of its session (a LiveTurn, too).
 
     The first text leaves at once, then a frame each `frame_seconds`.
     """

@@ -27,7 +27,7 @@ from chat.schedules.quiet import Answer, answer_of_call, answer_of_text
 from chat.schedules.respond import RESPOND, RESPOND_NAME
 from chat.turns.answer import end_columns, failure_after
 from chat.turns.checkpoints import kept
-from chat.turns.listener import NoListener
+from chat.turns.listener import RoundsListener
 from chat.turns.rounds import Limits, Rounds
 from chat.turns.tools import WaitingCall, call_tool, failed, validate
 from oneclaw import llm
@@ -91,21 +91,30 @@ def ask(beat: Beat, session: ChatSession, context: BeatContext) -> Asked:
     rounds = Rounds(turn, answer, conduct, Spending(payer_of_answers(turn)))
     try:
         finished = async_to_sync(_run)(rounds)
-        if failure := failure_after(finished, is_empty=False):
-            raise failure
+        _end(turn, rounds, finished, has_responded=conduct.responded is not None)
     except llm.ModelRequestError as failure:
-        reason, message = failure.reason, rounds.answer.message
-        transcript.finish_turn(turn, message, [], Turn.Status.FAILED, code=failure.code, error=reason)
+        message, reason = rounds.answer.message, failure.reason
+        with rounds.spending.storing() as spends:
+            transcript.finish_turn(turn, message, [], Turn.Status.FAILED, spends, code=failure.code, error=reason)
         raise
     finally:
+        # Not stored with its turn when that was lost to another worker.
         rounds.spending.store_rest()
     content = rounds.answer.content
-    ended = {} if conduct.responded else end_columns(finished)
-    transcript.finish_turn(turn, rounds.answer.message, content, Turn.Status.COMPLETE, **ended)
     if conduct.responded is not None:
         return Asked(conduct.responded)
     calls_tools = any(block["type"] == "tool_use" for block in content)
     return Asked(answer_of_text(_text_of(content)), is_over=not calls_tools)
+
+
+def _end(turn: Turn, rounds: Rounds, finished: llm.Finished, *, has_responded: bool) -> None:
+    """Store the end of `turn`. Raise ModelRequestError when its last answer is none."""
+    if failure := failure_after(finished, is_empty=False):
+        raise failure
+    ended = {} if has_responded else end_columns(finished)
+    with rounds.spending.storing() as spends:
+        answer = rounds.answer
+        transcript.finish_turn(turn, answer.message, answer.content, Turn.Status.COMPLETE, spends, **ended)
 
 
 async def _run(rounds: Rounds) -> llm.Finished:
@@ -134,7 +143,7 @@ class _BeatConduct:
     """A beat that a worker runs: its rows are written, and its calls run, in the thread that carries it out."""
 
     limits = LIMITS
-    listener = NoListener()
+    listener = RoundsListener()
 
     def __init__(self, beat: Beat, turn: Turn, allowed: frozenset[str]) -> None:
         self._beat, self._turn, self._allowed = beat, turn, allowed

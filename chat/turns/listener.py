@@ -1,15 +1,14 @@
 """The interface through which a running turn reports its steps, without knowledge of the transport."""
 
-from typing import Protocol
-
 from chat.models import Message
 from chat.rendering.cards import Card
 from chat.rendering.shown import ShownMessage
 from oneclaw.llm import Block, ModelRequestError
 
 
-class RoundsListener(Protocol):
-    """The object that the loop of a turn calls at each step. It reads the answer from the turn."""
+class RoundsListener:
+    """The object that the loop of a turn calls at each step, and that reads the answer from the turn. By itself it does
+    nothing: a turn that is shown nowhere has one of this class."""
 
     def grew(self) -> None:
         """Handle text that was added to the answer."""
@@ -30,7 +29,7 @@ class RoundsListener(Protocol):
         """Handle a failure of the model before any output; the request is retried after `seconds`."""
 
 
-class TurnListener(RoundsListener, Protocol):
+class TurnListener(RoundsListener):
     """The object that a running turn calls from its start to its end."""
 
     def begun(self, prompt: ShownMessage | None) -> None:
@@ -44,25 +43,3 @@ class TurnListener(RoundsListener, Protocol):
 
     def closed(self) -> None:
         """Release the turn: this process does not run it any more. Called after every end."""
-
-
-class NoListener:
-    """The listener of a turn that is shown nowhere while it runs."""
-
-    def grew(self) -> None:
-        """Do nothing."""
-
-    def tool_called(self, use: Block) -> None:
-        """Do nothing."""
-
-    def tool_finished(self, use: Block, card: Card) -> None:
-        """Do nothing."""
-
-    def round_finished(self, answer: Message, cards: dict[str, Card], following: Message) -> None:
-        """Do nothing."""
-
-    def making_room(self) -> None:
-        """Do nothing."""
-
-    def retrying(self, failure: ModelRequestError, seconds: float) -> None:
-        """Do nothing."""

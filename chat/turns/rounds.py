@@ -39,7 +39,7 @@ R = TypeVar("R")
 
 
 class Form(enum.Enum):
-    """How the requests of a turn are sent."""
+    """Name how the requests of a turn are sent."""
 
     WHOLE = enum.auto()
     UNTHINKING = enum.auto()
@@ -52,7 +52,7 @@ class TurnEndedError(Exception):
 
 @dataclass(frozen=True)
 class Limits:
-    """What one turn may do.
+    """Limit what one turn may do.
 
     `rounds` answers may call tools. Before the last answer the model reads `last_notice`, and that answer may only call
     `last_tools`; without any, tools are forbidden in it. `max_tokens` limits each answer, unless it is 0.
@@ -67,7 +67,7 @@ class Limits:
 
 
 class Conduct(Protocol):
-    """What the process that runs a turn decides about it."""
+    """Decide about a turn for the process that runs it."""
 
     @property
     def limits(self) -> Limits:

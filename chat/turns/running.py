@@ -141,6 +141,7 @@ class RunningTurn:
         except transcript.LeaseLostError:
             raise
         except Exception:
+            # Whatever a bug raises, the turn must not look as if it still ran; it is raised again, and logged.
             with self.spending.storing() as spends:
                 await persist(transcript.interrupt_own_turn, self.turn, spends)
             raise
