@@ -31,6 +31,7 @@ CAME_FROM = {
     "workspace": _("It came from the file %(name)s of your workspace."),
     "summary": _("It came from a summary of this conversation."),
     "instructions": _("It came with an import: %(name)s."),
+    "program": _("The program %(name)s wants to save it."),
 }
 
 
@@ -185,6 +186,7 @@ WORDINGS: Mapping[str, Wording] = {
     "change.admin_deleted": _("Deleted in the admin"),
     "change.api_written": _("Written by a program"),
     "change.api_added": _("Added by a program"),
+    "change.program_saved": _("Saved by the program %(name)s"),
     "change.restored": _("Restored version %(number)d"),
     "change.taken_back": _("Undid change %(number)d"),
     # The outcome of a tool call, on its card.

@@ -23,6 +23,7 @@ from oneclaw.web.body_limit import BodyLimitMiddleware
 from oneclaw.web.limits.at_once import AtOnceMiddleware
 from oneclaw.web.limits.early_refusal import Message, Receive, Send
 from oneclaw.web.limits.retry_after import RetryAfterMiddleware
+from oneclaw.web.mounted import MountingMiddleware, mounted
 from oneclaw.web.origins import SameOriginMiddleware
 from oneclaw.web.sign_in import SignInMiddleware
 
@@ -41,6 +42,8 @@ async def lifespan(scope: Message, receive: Receive, send: Send) -> None:
         elif message["type"] == "lifespan.shutdown":
             await shutdown()
             await descriptions.end()
+            for each in mounted.values():
+                await each.end()
             await send({"type": "lifespan.shutdown.complete"})
             return
 
@@ -56,7 +59,7 @@ MIB_BYTES = 1024 * 1024
 FORM_MAX_BYTES = max(settings.FILES_OF_A_MESSAGE * settings.FILE_SIZE, settings.IMPORT_MEGABYTES * MIB_BYTES)
 BODY_MAX_BYTES = FORM_MAX_BYTES + MIB_BYTES
 
-limited_pages = RetryAfterMiddleware(AtOnceMiddleware(get_asgi_application()))
+limited_pages = RetryAfterMiddleware(AtOnceMiddleware(MountingMiddleware(get_asgi_application(), mounted)))
 application = ProtocolTypeRouter(
     {
         "http": BodyLimitMiddleware(limited_pages, BODY_MAX_BYTES),

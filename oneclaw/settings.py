@@ -753,6 +753,8 @@ AUDIT_WEBHOOK_SECRET = environment.text("ONECLAW_AUDIT_WEBHOOK_SECRET")
 # How admins may open the memory of another person: each look is recorded; recorded, with a reason that they give; or
 # not at all.
 CURATION = environment.choice("ONECLAW_CURATION", ["recorded", "reason", "closed"], "recorded")
+# What programs of people may do with memory, at most: nothing, read, read and propose, or save without asking.
+PROGRAMS = environment.choice("ONECLAW_PROGRAMS", ["off", "read", "propose", "write"], "write")
 # Who sends this as a bearer token reads /metrics; without it, there is no such page.
 METRICS_TOKEN = environment.text("ONECLAW_METRICS_TOKEN")
 # Log lines as text, or as JSON objects.

@@ -8,6 +8,7 @@ from django.db.models import Q, QuerySet
 from chat.models import ChatSession, MessageQuerySet
 from memory.access.decided import MemoryAccess, Switch
 from memory.access.load import access_of, talks
+from memory.access.programs import ProgramAccess
 from memory.models import SwitchChoice
 from memory.policy import switches
 from oneclaw.models import Space
@@ -53,6 +54,14 @@ def readable_transcripts(access: MemoryAccess) -> QuerySet[ChatSession]:
     """Return the conversations whose transcripts may be read, when the switch is on: in a private one those of its
     owner, and those that are shared with its space; in a shared one only the latter."""
     own = Q(~SHARED, owner=access.person) if access.person and access.reads_home else Q(pk=None)
+    shared = [space.pk for space in access.spaces if not space.is_private]
+    return ChatSession.objects.filter(own | Q(SHARED, space__in=shared), deleted_at=None)
+
+
+def conversations_for_program(access: ProgramAccess) -> QuerySet[ChatSession]:
+    """Return the conversations whose transcripts a program may read when it reads any: those of its person together
+    with their own memory, and those that are shared with a space that it reads."""
+    own = Q(~SHARED, owner=access.user) if any(space.is_private for space in access.spaces) else Q(pk=None)
     shared = [space.pk for space in access.spaces if not space.is_private]
     return ChatSession.objects.filter(own | Q(SHARED, space__in=shared), deleted_at=None)
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from chat.models import Message, MessageQuerySet
 from memory.access.decided import MemoryAccess
 from memory.access.load import access_of
-from memory.access.transcripts import readable_transcripts, said_while_on
+from memory.access.programs import ProgramAccess
+from memory.access.transcripts import conversations_for_program, readable_transcripts, said_while_on
 from memory.policy import tombstones
 from memory.policy.secrets import masked
 from memory.policy.switches import Switch
@@ -75,8 +76,23 @@ def read(access: MemoryAccess, path: str) -> str | None:
     if meant is None or not (its := access_of(meant)).keeps_transcript:
         return None
     through = session.summarised_seq() if meant.pk == session.pk else meant.last_complete_seq()
-    parts = transcript_messages(its, through)
-    local = session.owner.local
+    return _text_of(its, through, session.owner)
+
+
+def read_by_program(access: ProgramAccess, path: str) -> str | None:
+    """Return the transcript with this `path`, as a program may read it: of a conversation of its person, or of one that
+    is shared with a space that it may read; None without one."""
+    found = TRANSCRIPT_PATH.fullmatch(path)
+    if found is None or not access.reads_conversations:
+        return None
+    meant = conversations_for_program(access).select_related("agent", "owner").filter(pk=uuid.UUID(found[1])).first()
+    if meant is None or not (its := access_of(meant)).keeps_transcript:
+        return None
+    return _text_of(its, meant.last_complete_seq(), access.user)
+
+
+def _text_of(its: MemoryAccess, through_seq: int, reader: User) -> str | None:
+    parts, local = transcript_messages(its, through_seq), reader.local
     return "\n\n".join(f"{message_label(one.name or one.role, local(one.at))}\n{one.text}" for one in parts) or None
 
 

@@ -1,5 +1,6 @@
 """Define the tables of memory: documents, their revisions, the search index, files of libraries, flushes, decisions,
-suggestions, proposals, reviews, approvals of skills, feedback, forgettings and the walk of a demo."""
+suggestions, proposals, what programs read and saved, reviews, approvals of skills, feedback, forgettings and the walk
+of a demo."""
 
 from memory.models.choices import AgentSpace, SwitchChoice
 from memory.models.decisions import Comparison, Decision
@@ -11,6 +12,7 @@ from memory.models.index import DocumentIndex, EmbeddingModel, MemoryChunk, Text
 from memory.models.lab import GoldenQuestion, LabRun
 from memory.models.library import FileChunk, FileIndex, FilePage, FileVector, FileVersion, LibraryFile
 from memory.models.overview import DocumentOverview, Topic
+from memory.models.programs import ProgramRead, ProgramSave
 from memory.models.proposals import Proposal
 from memory.models.reviews import Review
 from memory.models.skills import SkillApproval

@@ -64,6 +64,8 @@ class Proposal(models.Model):
     # The ids of members whose words, files or lines it may hold besides: where a second person is needed, none of them
     # may accept it.
     writers = models.JSONField(null=True, blank=True)
+    # Of kind API: the name of the program.
+    program = models.CharField(max_length=200, blank=True, default="", db_default="")
     text = models.TextField()
     # Of instructions: the version of the space's that their author saw; 0: there were none.
     base_version = models.PositiveIntegerField(null=True, blank=True)

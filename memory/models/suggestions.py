@@ -51,6 +51,8 @@ class Suggestion(models.Model):
         SESSION = "session", _("message of another conversation")
         # Words, files or memory of another member of a space, or of a sender behind a bridge.
         PEOPLE = "people", _("words of another person")
+        # What a program has saved, with a key or through /mcp.
+        PROGRAM = "program", _("program")
         WORKSPACE = "workspace", _("workspace file")
         SUMMARY = "summary", _("summary")
         # A workspace file that was imported: what in it instructs the assistant.

@@ -81,10 +81,11 @@ def propose(
     source: MemoryRevision | None = None,
     message_id: int | None = None,
     writers: Sequence[int] = (),
+    program: str = "",
 ) -> Proposal:
     """Return the proposal of `text` by `author`, a member of the shared `space`: waiting, or accepted at once when no
-    second person is needed. `writers` are the ids of others whose words it may hold, who cannot accept it either.
-    Secrets are masked. Idempotent while it waits.
+    second person is needed. `writers` are the ids of others whose words it may hold, who cannot accept it either;
+    `program` is the name of the one that proposes it. Secrets are masked. Idempotent while it waits.
 
     Raise ProposalError when it is not possible, and LineForgottenError for a line that was forgotten in the space.
     """
@@ -97,7 +98,7 @@ def propose(
         raise AlreadyKnownError(space=space.name)
     if Proposal.objects.waiting().filter(space=space, author=author).count() >= WAITING_MAX_COUNT:
         raise TooManyProposalsError(most=WAITING_MAX_COUNT)
-    row = proposals.wait(space, text, author, kind, source, message_id, writers)
+    row = proposals.wait(space, text, author, kind, source, message_id, writers, program=program)
     if row.author_id == author.pk and writes_directly(author, space):
         return _accepted(row, author, row.text, approved_by=None)
     return row

@@ -21,16 +21,24 @@ def wait(
     message_id: int | None = None,
     writers: Sequence[int] = (),
     base_version: int | None = None,
+    program: str = "",
 ) -> Proposal:
     """Return the waiting proposal of `text` for `space`, made unless it waits already; `writers` are the ids of others
-    whose words it may hold, `base_version` is that of the instructions that it replaces. Idempotent."""
+    whose words it may hold, `base_version` is that of the instructions that it replaces, `program` the name of the one
+    that proposes it. Idempotent."""
     key = {"space": space, "text_hash": text_hash(space.pk, text), "state": State.WAITING}
-    about = {"kind": kind, "source": source, "message_id": message_id, "writers": list(writers) or None}
+    about = {
+        "kind": kind,
+        "source": source,
+        "message_id": message_id,
+        "writers": list(writers) or None,
+        "program": program[:200],
+    }
     row = Proposal(**key, text=text, author=author, base_version=base_version, **about)
     Proposal.objects.bulk_create([row], ignore_conflicts=True)
     found = Proposal.objects.filter(**key).select_related("space").first()
     # Without one it was answered in between: it is proposed again.
-    return found or wait(space, text, author, kind, source, message_id, writers, base_version)
+    return found or wait(space, text, author, kind, source, message_id, writers, base_version, program)
 
 
 def to_decide(user: User) -> QuerySet[Proposal]:

@@ -45,6 +45,8 @@ class AuditKind(models.TextChoices):
     SHARE_ENDED = "share.ended", _("Shared link ended")
     KEY_MADE = "key.made", _("API key made")
     KEY_REVOKED = "key.revoked", _("API key revoked")
+    KEY_CHANGED = "key.changed", _("Rights of a program changed")
+    PROGRAM_CALLED = "program.called", _("Memory asked by a program")
     SETTING_CHANGED = "setting.changed", _("Setting changed")
     DELETED = "deleted", _("Deleted")
     FORGOTTEN = "forgotten", _("Forgotten in memory")

@@ -22,17 +22,31 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
 
 class ApiKey(models.Model):
-    """A key with which a program acts for a person. Revoking it deletes the row."""
+    """What a program may do for a person: with a key, or with a sign-in of its own (OAuth), which has a `client`.
+    Revoking it deletes the row.
+
+    What `access` says is read by oneclaw/people/programs/grants.py.
+    """
 
     NAME_MAX_CHARS: ClassVar[int] = 60
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
     # What its owner calls it.
     name = models.CharField(max_length=60)
-    # SHA-256 of the token, which is not stored.
-    token_hash = models.CharField(max_length=64, unique=True)
-    # The last characters of the token, by which its owner recognises it.
-    ending = models.CharField(max_length=8)
+    # SHA-256 of the token, which is not stored; None of a sign-in, whose tokens are those of allauth.
+    token_hash = models.CharField(max_length=64, unique=True, null=True, blank=True)
+    # The last characters of the token, by which its owner recognises it; "" of a sign-in.
+    ending = models.CharField(max_length=8, blank=True)
+    # The id of the OAuth client that has signed in; "" of a key.
+    client = models.CharField(max_length=100, blank=True, default="", db_default="")
+    # What of memory it may read and write; None: everything that its person may, also conversations and settings.
+    access = models.JSONField(null=True, blank=True)
+    # What the program called itself, and the address it came from, when it was used last; "" and None: unknown.
+    program = models.CharField(max_length=100, blank=True, default="", db_default="")
+    address = models.GenericIPAddressField(null=True, blank=True)
+    # When it was last sent a briefing, and the list of what was forgotten.
+    briefed_at = models.DateTimeField(null=True, blank=True)
+    heard_forgotten_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     # To the minute; None: never.
     last_used_at = models.DateTimeField(null=True, blank=True)
@@ -44,10 +58,20 @@ class ApiKey(models.Model):
     class Meta:
         verbose_name = "API key"
         ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "client"], condition=~models.Q(client=""), name="one_grant_for_each_client"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(client="", token_hash__isnull=False)
+                | ~models.Q(client="") & models.Q(token_hash=None),
+                name="key_or_sign_in_of_a_program",
+            ),
+        ]
 
     def __str__(self) -> str:
         # Without its name, which is the person's own: the admin shows this.
-        return f"key …{self.ending}"
+        return f"key …{self.ending}" if self.token_hash else f"sign-in of a program {self.pk}"
 
     @property
     def is_expired(self) -> bool:

@@ -1,13 +1,14 @@
-"""API keys: make one, find the person of its token, and revoke it. A key gives access to the API only.
+"""API keys: make one, find what its token may do, and revoke it. A key gives access to the API and to /mcp only.
 
 key, token = make(user, "Backup", "year")      # the token is shown once; only its hash is stored
-user_of(token)                                 # the person; None when the key is not valid
+grant_of(token)                                # what it may do, and for whom; None when the key is not valid
 """
 
 import datetime as dt
 import hashlib
 import secrets
 from collections.abc import Mapping
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
@@ -17,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from oneclaw.audit.record import record
 from oneclaw.models import ApiKey, AuditKind, User
 from oneclaw.people import seen
+from oneclaw.people.programs.grants import Grant
 from oneclaw.text import UserFacingError
 
 # By it people and secret scanners recognise a token of OneClaw.
@@ -45,8 +47,9 @@ class TooManyKeysError(UserFacingError):
     wording = _("You have reached the maximum number of keys. Revoke one first.")
 
 
-def make(user: User, name: str, period: str) -> tuple[ApiKey, str]:
-    """Make a key for `user` and return it with its token; `period` is a key of PERIODS.
+def make(user: User, name: str, period: str, access: Mapping[str, Any] | None = None) -> tuple[ApiKey, str]:
+    """Make a key for `user` and return it with its token; `period` is a key of PERIODS, `access` what of memory it may
+    read and write (oneclaw/people/programs/grants.py), None: everything.
 
     Raise TooManyKeysError when the person has MAX_KEYS.
     """
@@ -60,18 +63,23 @@ def make(user: User, name: str, period: str) -> tuple[ApiKey, str]:
             name=name,
             token_hash=hashed(token),
             ending=token[-ENDING_CHARS:],
+            access=access,
             created_at=now,
             expires_at=now + validity if validity else None,
         )
-        record(AuditKind.KEY_MADE, actor=user, key=key.pk, period=period)
+        record(AuditKind.KEY_MADE, actor=user, key=key.pk, period=period, whole=access is None)
     return key, token
 
 
-def user_of(token: str) -> User | None:
-    """Return the person whose key has this token, and record that both were here; None when the key is not valid."""
+def grant_of(token: str) -> Grant | None:
+    """Return what a program with this token may do, and record that it and its person were here; None when the key is
+    not valid."""
     key = ApiKey.objects.live().select_related("user").filter(token_hash=hashed(token)).first()
-    if key is None:
-        return None
+    return used(key) if key else None
+
+
+def used(key: ApiKey) -> Grant:
+    """Return what the program with the valid `key` may do, and record that it and its person were here."""
     now = timezone.now()
     if key.last_used_at is None or key.last_used_at <= now - LAST_USED_INTERVAL:
         # Of several concurrent requests, one writes.
@@ -79,7 +87,7 @@ def user_of(token: str) -> User | None:
         ApiKey.objects.filter(before, pk=key.pk).update(last_used_at=now)
     if seen.is_due(key.user):
         seen.record_seen(key.user)
-    return key.user
+    return Grant.of(key)
 
 
 @transaction.atomic

@@ -77,6 +77,19 @@ DECLARED = {
                 "closed": _("Stays closed"),
             },
         ),
+        Declared(
+            "programs",
+            _("Memory for programs"),
+            _("What programs of people may do with memory, with a key or through /mcp. A grant can say less."),
+            variables=("ONECLAW_PROGRAMS",),
+            default_from="PROGRAMS",
+            choices={
+                "off": _("Nothing"),
+                "read": _("Read"),
+                "propose": _("Read; what they save waits for a yes"),
+                "write": _("Read, and save without asking"),
+            },
+        ),
         Declared("announcement", _("Announcement"), _("Everybody sees it above each page until they dismiss it.")),
         Declared(
             "maintenance",

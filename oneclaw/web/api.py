@@ -6,7 +6,7 @@ Each app has its own operations in a package `api` with a `router`; oneclaw/urls
 import datetime as dt
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
@@ -24,6 +24,7 @@ from oneclaw.audit.holds import HeldError
 from oneclaw.models import User
 from oneclaw.people import keys
 from oneclaw.people.preferences import activate
+from oneclaw.people.programs.grants import Grant, ScopeError
 from oneclaw.threads import in_database
 from oneclaw.web import rate_limit
 from oneclaw.web.pagination import BadCursorError
@@ -36,6 +37,8 @@ NO_KEY = (
     "This needs a key that works. Create one under “API keys” on the settings page, and send it with each request "
     "as “Authorization: Bearer oc_…”."
 )
+
+LIMITED = "This key is for memory alone, or programs are limited here. It needs one that may do everything."
 
 
 class ApiError(Exception):
@@ -64,30 +67,42 @@ class RequestBody(Schema):
 
 
 class KeyedRequest(HttpRequest):
-    """A request with a valid key, whose owner is `auth`."""
+    """A request with a valid key, whose owner is `auth`; `grant` is what the key may do."""
 
     auth: User
+    grant: Grant
 
 
 class Key(HttpBearer):
     """Authentication by a key in the Authorization header. Cookies are not accepted, which excludes CSRF.
 
+    A key that may not do everything opens only operations with `for_grants`, which ask `request.grant` what it may.
     With `is_async`, for async operations, the key is looked up in a thread that returns its connection at once.
     """
 
-    def __init__(self, *, is_async: bool = False) -> None:
+    def __init__(self, *, is_async: bool = False, for_grants: bool = False) -> None:
         super().__init__()
-        self.is_async = is_async
+        self.is_async, self.for_grants = is_async, for_grants
 
     def authenticate(self, request: HttpRequest, token: str) -> Any:
         """Return the person whose key `token` is; None when it is not valid. Awaitable for async operations.
 
-        Raise TooManyRequestsError when they have made too many requests.
+        Raise TooManyRequestsError when they have made too many requests, and ApiError when the key is for less.
         """
-        return self._user_of(token) if self.is_async else admitted(keys.user_of(token))
+        if self.is_async:
+            return self._person_of(request, token)
+        return self._admitted(request, keys.grant_of(token))
 
-    async def _user_of(self, token: str) -> User | None:
-        return admitted(await in_database(keys.user_of, token))
+    async def _person_of(self, request: HttpRequest, token: str) -> User | None:
+        return self._admitted(request, await in_database(keys.grant_of, token))
+
+    def _admitted(self, request: HttpRequest, grant: Grant | None) -> User | None:
+        if grant is None:
+            return admitted(None)
+        if not grant.is_whole and not self.for_grants:
+            raise ApiError(403, "scope_needed", LIMITED)
+        cast(KeyedRequest, request).grant = grant
+        return admitted(grant.user)
 
 
 def admitted(user: User | None) -> User | None:
@@ -155,6 +170,13 @@ def on_api_error(request: HttpRequest, refusal: ApiError) -> HttpResponse:
     return response
 
 
+@api.exception_handler(ScopeError)
+def on_scope_error(request: HttpRequest, error: ScopeError) -> HttpResponse:
+    response = problem_response(request, 403, "scope_needed", f"This key has no scope {error.scope}.")
+    response["WWW-Authenticate"] = f'Bearer error="insufficient_scope", scope="{error.scope}"'
+    return response
+
+
 @api.exception_handler(rate_limit.TooManyRequestsError)
 def on_too_many_requests(request: HttpRequest, refusal: rate_limit.TooManyRequestsError) -> HttpResponse:
     response = problem_response(request, 429, "too_many_requests", refusal.sentence)
@@ -214,7 +236,7 @@ class Person(Schema):
     today: dt.date = Field(description="Which day it is for this person.")
 
 
-@router.get("/me", response=responses(Person))
+@router.get("/me", response=responses(Person), auth=Key(for_grants=True))
 def me(request: KeyedRequest) -> Person:
     """Return who you are: the person whose key it is."""
     user = request.auth

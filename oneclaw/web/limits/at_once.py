@@ -35,7 +35,7 @@ OTHERS_CONNECTIONS = 4
 # What needs no database, and a probe that must be answered.
 EXEMPT_PATHS = ("/healthz", f"/{settings.STATIC_URL.strip('/')}/")
 # Paths whose requests count for their key; others count for their cookie.
-KEY_PATHS = ("/api/", "/scim/", "/metrics")
+KEY_PATHS = ("/api/", "/mcp", "/scim/", "/metrics")
 # With this word begins who is recognised by an address alone.
 ADDRESS = "address"
 # Under this name a request's scope has its slot.

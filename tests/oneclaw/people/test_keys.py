@@ -35,7 +35,7 @@ def test_a_new_key_is_shown_once_and_only_its_hash_is_kept(client, ada):
     assert f"Backup <code>…{token[-4:]}</code>" in page
     assert "never used" in page
     assert token not in str(ApiKey.objects.values())
-    assert keys.user_of(token) == ada
+    assert keys.grant_of(token).user == ada
 
 
 @pytest.mark.parametrize("fields", [{"name": " "}, {"name": "x" * 61}, {"period": "ever"}])
@@ -62,27 +62,27 @@ def test_a_revoked_key_opens_nothing(client, ada):
     client.force_login(ada)
     response = client.post(f"/settings/keys/{key.pk}/revoke", follow=True)
     assert "The key was revoked." in response.content.decode()
-    assert keys.user_of(token) is None
+    assert keys.grant_of(token) is None
 
 
 def test_nobody_sees_or_revokes_the_key_of_somebody_else(client, ada, stranger):
     key, token = keys.make(ada, "Backup", "never")
     client.force_login(stranger)
     client.post(f"/settings/keys/{key.pk}/revoke")
-    assert keys.user_of(token) == ada
+    assert keys.grant_of(token).user == ada
     assert key.ending not in client.get("/settings/").content.decode()
 
 
 def test_an_expired_key_and_that_of_a_closed_account_open_nothing(ada):
     key, token = keys.make(ada, "Backup", "month")
-    assert keys.user_of(token) == ada
-    assert keys.user_of(token[:-1]) is None
-    assert keys.user_of(key.token_hash) is None
+    assert keys.grant_of(token).user == ada
+    assert keys.grant_of(token[:-1]) is None
+    assert keys.grant_of(key.token_hash) is None
     User.objects.update(is_active=False)
-    assert keys.user_of(token) is None
+    assert keys.grant_of(token) is None
     User.objects.update(is_active=True)
     ApiKey.objects.update(expires_at=timezone.now())
-    assert keys.user_of(token) is None
+    assert keys.grant_of(token) is None
 
 
 def test_that_a_key_was_used_is_written_down_once_a_minute(ada, django_assert_num_queries):
@@ -110,7 +110,7 @@ def test_admins_see_whose_keys_there_are_and_revoke_them(client, ada, admin_pers
         assert "secret project" not in page
     assert client.get("/admin/oneclaw/apikey/add/").status_code == 403
     client.post(f"/admin/oneclaw/apikey/{key.pk}/delete/", {"post": "yes"})
-    assert keys.user_of(token) is None
+    assert keys.grant_of(token) is None
 
 
 @pytest.mark.browser
@@ -141,4 +141,4 @@ def test_a_key_is_valid_until_it_expires_by_the_databases_clock(ada, wrong_clock
     _, token = keys.make(ada, "Backup", "year")
     ApiKey.objects.update(expires_at=timezone.now() + dt.timedelta(minutes=minutes))
     with wrong_clock():
-        assert keys.user_of(token) == (ada if valid else None)
+        assert keys.grant_of(token).user == (ada if valid else None)

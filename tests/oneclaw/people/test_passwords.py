@@ -71,7 +71,7 @@ def test_a_link_that_an_admin_was_shown_names_itself_and_ends_everything_else(ad
     hers = signed_in(ada)
     _key, token = keys.make(ada, "Backup", "never")
     client = use(link_for(ada, people_admin))
-    assert (is_in(client), is_in(hers), keys.user_of(token)) == (True, False, None)
+    assert (is_in(client), is_in(hers), keys.grant_of(token)).user == (True, False, None)
     for page in ("/settings/", "/"):
         assert f"a link that was shown to {people_admin.email}" in client.get(page).content.decode()
     # Who has used the link does not make it silent.
@@ -125,7 +125,7 @@ def test_a_change_of_the_password_ends_keys_and_says_so(ada):
     client = signed_in(ada)
     fields = {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW}
     page = client.post("/accounts/password/change/", fields, follow=True).content.decode()
-    assert keys.user_of(token) is None
+    assert keys.grant_of(token) is None
     assert "Your API keys have ended" in page
     client.post("/settings/notices/dismiss")
     assert "Your API keys have ended" not in client.get("/settings/").content.decode()
@@ -137,10 +137,10 @@ def test_so_does_one_by_a_command_and_not_a_hash_that_is_stored_anew(ada, settin
     hers = signed_in(ada)
     ada.refresh_from_db()
     assert ada.password.startswith("pbkdf2_sha1")
-    assert keys.user_of(token) == ada
+    assert keys.grant_of(token).user == ada
     monkeypatch.setattr("getpass.getpass", lambda **_: NEW)
     call_command("changepassword", ada.email, stdout=io.StringIO())
-    assert (keys.user_of(token), is_in(hers)) == (None, False)
+    assert (keys.grant_of(token), is_in(hers)).user == (None, False)
     assert "Your API keys have ended" in signed_in(ada, NEW).get("/settings/").content.decode()
 
 
@@ -149,9 +149,9 @@ def test_signing_out_everywhere_and_disabling_end_keys_for_good(ada, people_admi
     _key, token = keys.make(ada, "Backup", "never")
     boss = signed_in(people_admin)
     boss.post(f"/team/people/{ada.pk}/{way}", {"active": "no"})
-    assert keys.user_of(token) is None
+    assert keys.grant_of(token) is None
     boss.post(f"/team/people/{ada.pk}/active", {"active": "yes"})
-    assert keys.user_of(token) is None
+    assert keys.grant_of(token) is None
     assert not ApiKey.objects.exists()
 
 
@@ -164,7 +164,7 @@ def test_a_reset_by_mail_is_told_on_the_page_and_by_mail(ada, settings, client, 
     form = client.get(link)["Location"]
     with django_capture_on_commit_callbacks(execute=True):
         client.post(form, {"password1": NEW, "password2": NEW})
-    assert (keys.user_of(token), is_in(hers)) == (None, False)
+    assert (keys.grant_of(token), is_in(hers)).user == (None, False)
     assert "was reset by mail" in mail.outbox[-1].body
     assert mail.outbox[-1].to == [ada.email]
     assert "was reset by mail" in signed_in(ada, NEW).get("/settings/").content.decode()

@@ -248,11 +248,11 @@ def test_whom_the_directory_disables_has_no_key_any_more(call):
     made = call("POST", "Users", GRACE, 201)
     grace = User.objects.get(pk=made["id"])
     _key, token = keys.make(grace, "Backup", "year")
-    assert keys.user_of(token) == grace
+    assert keys.grant_of(token).user == grace
     call("PATCH", f"Users/{grace.pk}", patch("Replace", "active", False))
     call("PATCH", f"Users/{grace.pk}", patch("Replace", "active", True))
     assert User.objects.get(pk=grace.pk).is_active
-    assert keys.user_of(token) is None
+    assert keys.grant_of(token) is None
     _key, token = keys.make(grace, "Backup", "year")
     call("DELETE", f"Users/{grace.pk}", status=204)
     assert not ApiKey.objects.filter(user=grace).exists()

@@ -1,0 +1,15 @@
+"""Find what a program may do by the token that it sends: of a key, or of its sign-in."""
+
+from oneclaw.models import ApiKey
+from oneclaw.people import keys
+from oneclaw.people.programs.grants import Grant
+
+
+def grant_of_any(token: str) -> Grant | None:
+    """Return the grant of the program that sends `token`; None when it is not valid."""
+    return keys.grant_of(token)
+
+
+def still_valid(key: ApiKey) -> bool:
+    """Return whether the key, or the sign-in, has not ended."""
+    return ApiKey.objects.live().filter(pk=key.pk).exists()
