@@ -20,7 +20,7 @@ from memory.views import (
     space_pages,
 )
 from memory.views import space_proposals as proposals
-from memory.views.settings import instructions, looks, switches
+from memory.views.settings import instructions, looks, programs, switches
 from memory.views.skills import changes as skill_changes
 from memory.views.skills import imports as skill_imports
 from memory.views.skills import pages as skill_pages
@@ -46,6 +46,9 @@ urlpatterns = [
     path("memory/documents/<int:file_id>/versions/<int:number>", library_pages.download, name="library_version"),
     path("memory/switches", switches.switches_page, name="memory_switches"),
     path("memory/looks", looks.looks_page, name="memory_looks"),
+    path("settings/programs/", programs.programs_page, name="memory_programs"),
+    path("settings/programs/<int:key_id>", programs.program_page, name="memory_program"),
+    path("settings/programs/<int:key_id>/revoke", programs.revoke_program, name="memory_program_revoke"),
     path("memory/skills/", skill_pages.skill_list, name="memory_skills"),
     path("memory/skills/new", skill_changes.new_skill, name="memory_new_skill"),
     path("memory/skills/import", skill_imports.import_skills, name="memory_import_skills"),

@@ -10,8 +10,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from memory.documents import write
 from memory.documents.write import Append, Author, Source
-from memory.models import MemoryDocument, MemoryRevision, ProgramRead, ProgramSave, Suggestion
-from oneclaw.models import ApiKey, AuditEvent, Space
+from memory.models import MemoryDocument, ProgramRead, ProgramSave, Suggestion
+from oneclaw.models import Space
 from oneclaw.people import keys
 from oneclaw.people.programs.grants import access_of
 from oneclaw.threads import in_database
