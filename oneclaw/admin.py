@@ -3,12 +3,14 @@
 from typing import Any, ClassVar
 
 import allauth.account.admin
+import allauth.idp.oidc.admin
 import allauth.mfa.admin
 import allauth.socialaccount.admin
 import allauth.usersessions.admin  # noqa: F401 - registers what is unregistered below
 import django.contrib.auth.admin  # noqa: F401
 from allauth.account.decorators import secure_admin_login
 from allauth.account.models import EmailAddress
+from allauth.idp.oidc.models import Client, Token
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from allauth.usersessions.models import UserSession
@@ -30,7 +32,7 @@ from oneclaw.spaces import members
 admin.site.site_header, admin.site.site_title, admin.site.index_title = "OneClaw", "OneClaw", "Administration"
 # Whoever changes these rows, or reads the key of a session, could sign in as somebody else; people change their own in
 # the settings.
-for model in (EmailAddress, Authenticator, SocialAccount, SocialApp, SocialToken, UserSession):
+for model in (EmailAddress, Authenticator, SocialAccount, SocialApp, SocialToken, UserSession, Client, Token):
     admin.site.unregister(model)
 # Permissions follow from roles (oneclaw/people/roles.py), and people are in the groups of oneclaw/models/groups.py.
 admin.site.unregister(DjangoGroup)

@@ -344,6 +344,7 @@ INSTALLED_APPS = [
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
     "allauth.socialaccount.providers.saml",
+    "allauth.idp.oidc",
 ]
 
 # The last one is sync only, so Django runs all but the first in one thread: a middleware need not be async.
@@ -423,7 +424,12 @@ STORAGES = {
 # In each process, so that a new version starts without what the old one kept; not while templates are being changed.
 FRAGMENTS = f"django.core.cache.backends.{'dummy.DummyCache' if DEBUG else 'locmem.LocMemCache'}"
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    # allauth counts attempts there, and keeps the codes of signing in for a minute: all processes have to see them.
+    "default": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "oneclaw_cache",
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    },
     # What {% cache %} keeps: parts of pages that are the same for every reader of a language.
     "template_fragments": {"BACKEND": FRAGMENTS, "LOCATION": "template_fragments"},
     # The entries of home pages of memory, each under a key of all that they show. Not for long: what was forgotten is
@@ -753,6 +759,15 @@ AUDIT_WEBHOOK_SECRET = environment.text("ONECLAW_AUDIT_WEBHOOK_SECRET")
 # How admins may open the memory of another person: each look is recorded; recorded, with a reason that they give; or
 # not at all.
 CURATION = environment.choice("ONECLAW_CURATION", ["recorded", "reason", "closed"], "recorded")
+# The sign-in of programs (oneclaw/people/programs/signing_in.py), by allauth's identity provider. A program registers
+# itself; client ids that are addresses are not fetched.
+IDP_OIDC_ADAPTER = "oneclaw.people.programs.signing_in.ProgramAdapter"
+IDP_OIDC_DCR_ENABLED, IDP_OIDC_DCR_REQUIRES_INITIAL_ACCESS_TOKEN = True, False
+IDP_OIDC_AUTH_METHODS = ["none"]
+IDP_OIDC_ACCESS_TOKEN_EXPIRES_IN = 60 * 60
+# A sign-in that is not used for so long ends.
+IDP_OIDC_REFRESH_TOKEN_EXPIRES_IN = 90 * 24 * 60 * 60
+IDP_OIDC_RATE_LIMITS = {"client_registration": "20/m/ip"}
 # What programs of people may do with memory, at most: nothing, read, read and propose, or save without asking.
 PROGRAMS = environment.choice("ONECLAW_PROGRAMS", ["off", "read", "propose", "write"], "write")
 # Who sends this as a bearer token reads /metrics; without it, there is no such page.

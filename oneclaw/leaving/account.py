@@ -41,6 +41,8 @@ declare(
         "usersessions.UserSession.user": Way.DELETED,
         "mfa.Authenticator.user": Way.DELETED,
         "socialaccount.SocialAccount.user": Way.DELETED,
+        "allauth_idp_oidc.Token.user": Way.DELETED,
+        "allauth_idp_oidc.Client.owner": Way.DELETED,
     }
 )
 

@@ -7,7 +7,7 @@ from oneclaw.models.facts import ModelFacts
 from oneclaw.models.groups import Group, GroupMember
 from oneclaw.models.health import Heartbeat, InvariantRun
 from oneclaw.models.invitations import Invitation
-from oneclaw.models.keys import ApiKey, ApiKeyQuerySet
+from oneclaw.models.keys import ApiKey, ApiKeyQuerySet, SpentRefreshToken
 from oneclaw.models.leaving import AccountImport, LegalHold, Offboarding, RetentionRule
 from oneclaw.models.model_servers import ModelRule, ModelServer
 from oneclaw.models.people import User, UserManager, validate_timezone

@@ -77,3 +77,15 @@ class ApiKey(models.Model):
     def is_expired(self) -> bool:
         """Return whether the key is past its expiry."""
         return self.expires_at is not None and self.expires_at <= timezone.now()
+
+
+class SpentRefreshToken(models.Model):
+    """A refresh token of a program that was exchanged for another one. Sent again, it ends the sign-in of `key`."""
+
+    key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, related_name="+")
+    # As allauth stores the hash of a token.
+    hash = models.CharField(max_length=64, unique=True)
+    spent_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"a used token of {self.key_id}"

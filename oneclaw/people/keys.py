@@ -19,6 +19,7 @@ from oneclaw.audit.record import record
 from oneclaw.models import ApiKey, AuditKind, User
 from oneclaw.people import seen
 from oneclaw.people.programs.grants import Grant
+from oneclaw.people.programs.signing_in import end_tokens
 from oneclaw.text import UserFacingError
 
 # By it people and secret scanners recognise a token of OneClaw.
@@ -92,15 +93,23 @@ def used(key: ApiKey) -> Grant:
 
 @transaction.atomic
 def revoke(user: User, key_id: int) -> None:
-    """Delete the key `key_id` of `user`; do nothing when it does not exist or belongs to another person."""
-    if ApiKey.objects.visible_to(user).filter(pk=key_id).delete()[0]:
+    """Delete the key or sign-in `key_id` of `user`; do nothing when it does not exist or belongs to another person."""
+    key = ApiKey.objects.visible_to(user).filter(pk=key_id).first()
+    if key is not None:
+        end_tokens(key)
+        key.delete()
         record(AuditKind.KEY_REVOKED, actor=user, key=key_id)
 
 
 @transaction.atomic
 def end_all(person: User, actor: User | None = None) -> int:
-    """Delete all keys of `person`, for good, and return how many there were; `actor` is another one who does it."""
-    count = ApiKey.objects.visible_to(person).delete()[0]
+    """Delete all keys of `person` and sign-ins of their programs, for good, and return how many there were; `actor` is
+    another one who does it."""
+    ended = list(ApiKey.objects.visible_to(person))
+    for key in ended:
+        end_tokens(key)
+        key.delete()
+    count = len(ended)
     if count:
         record(AuditKind.KEY_REVOKED, actor=actor or person, person=person, keys=count)
     return count

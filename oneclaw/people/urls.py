@@ -5,6 +5,7 @@ from functools import wraps
 from typing import Any
 
 from allauth.account import views as account
+from allauth.idp.oidc import views as identity_provider
 from allauth.socialaccount import views as socialaccount
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
@@ -13,6 +14,7 @@ from django.urls import include, path, re_path
 from django.views.generic import RedirectView, TemplateView
 
 from oneclaw.people import groups, travel, usage, views
+from oneclaw.people.programs import signing_in
 from oneclaw.people.sign_in import provider, suspended
 from oneclaw.people.sign_in.saml import views as saml
 
@@ -34,7 +36,22 @@ def with_mail(view: View, without: View | None = None) -> View:
     return login_not_required(chosen)
 
 
+# Only those of allauth's identity provider that programs need, under the names that it expects.
+of_programs = (
+    [
+        path("authorize", signing_in.ConsentView.as_view(), name="authorization"),
+        path("token", signing_in.TokenView.as_view(), name="token"),
+        path("revoke", identity_provider.revoke, name="revoke"),
+        path("clients", identity_provider.client_registration, name="client_registration"),
+    ],
+    "oidc",
+)
 urlpatterns = [
+    path("oauth/", include(([path("", include(of_programs))], "idp"))),
+    # Both with and without the path of the resource, as programs ask for it.
+    path(".well-known/oauth-protected-resource", signing_in.resource_metadata, name="resource_metadata"),
+    path(".well-known/oauth-protected-resource/mcp", signing_in.resource_metadata),
+    path(".well-known/oauth-authorization-server", signing_in.server_metadata, name="server_metadata"),
     # Only those of allauth's views that are needed, under the names that it expects.
     path("accounts/login/", views.login, name="account_login"),
     path("accounts/logout/", account.logout, name="account_logout"),

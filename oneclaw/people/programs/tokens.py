@@ -2,12 +2,16 @@
 
 from oneclaw.models import ApiKey
 from oneclaw.people import keys
+from oneclaw.people.programs import signing_in
 from oneclaw.people.programs.grants import Grant
 
 
 def grant_of_any(token: str) -> Grant | None:
     """Return the grant of the program that sends `token`; None when it is not valid."""
-    return keys.grant_of(token)
+    if token.startswith(keys.PREFIX):
+        return keys.grant_of(token)
+    key = signing_in.key_of_access_token(token)
+    return keys.used(key) if key else None
 
 
 def still_valid(key: ApiKey) -> bool:

@@ -1,0 +1,219 @@
+"""Sign-in of programs: registration, consent, tokens that turn over, and what ends them."""
+
+import base64
+import hashlib
+import html
+import re
+import secrets
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from allauth.idp.oidc.models import Client as Program
+from allauth.idp.oidc.models import Token
+from django.test import Client
+from django.utils import timezone
+
+from oneclaw.models import ApiKey, AuditEvent, Space, SpaceMember, SpentRefreshToken
+from oneclaw.people import keys
+from oneclaw.people.programs import signing_in
+from oneclaw.people.programs.grants import Level
+from oneclaw.people.programs.tokens import grant_of_any
+
+REDIRECT = "http://127.0.0.1:33418/callback"
+
+
+def registered(client, **more):
+    """The id of a program that has registered itself."""
+    body = {"client_name": "Claude Code", "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none"} | more
+    answer = client.post("/oauth/clients", body, content_type="application/json")
+    assert answer.status_code == 201, answer.content
+    return answer.json()["client_id"]
+
+
+class SignIn:
+    """One sign-in of a program for the person of `client`, as its browser goes through it."""
+
+    def __init__(self, client, program, **query):
+        self.client, self.program, self.verifier = client, program, secrets.token_urlsafe(48)
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(self.verifier.encode()).digest()).decode().rstrip("=")
+        self.query = {
+            "response_type": "code",
+            "client_id": program,
+            "redirect_uri": REDIRECT,
+            "scope": "memory:read memory:propose",
+            "state": "xyz",
+            "code_challenge": challenge,
+            "code_challenge_method": "S256",
+            "resource": "http://testserver/mcp",
+        } | query
+
+    def page(self):
+        return self.client.get("/oauth/authorize", self.query)
+
+    def allow(self, **chosen):
+        page = self.page()
+        assert page.status_code == 200, page.content
+        signed = html.unescape(re.search(r'name="request" value="([^"]+)"', page.content.decode())[1])
+        fields = {"own": "propose", "request": signed, "action": "grant"} | chosen
+        return self.client.post("/oauth/authorize", fields)
+
+    def code(self, **chosen):
+        answer = self.allow(**chosen)
+        assert answer.status_code == 302, answer.content
+        query = parse_qs(urlsplit(answer["Location"]).query)
+        assert query["state"] == ["xyz"]
+        return query["code"][0]
+
+    def tokens(self, **chosen):
+        return self.exchange(code=self.code(**chosen), code_verifier=self.verifier, redirect_uri=REDIRECT).json()
+
+    def exchange(self, grant_type="authorization_code", **fields):
+        return Client().post("/oauth/token", {"grant_type": grant_type, "client_id": self.program} | fields)
+
+
+@pytest.fixture
+def signing_in_program(client, ada):
+    client.force_login(ada)
+    return SignIn(client, registered(Client()))
+
+
+def test_a_program_signs_in_after_its_person_has_said_what_it_may(signing_in_program, ada):
+    tokens = signing_in_program.tokens(conversations="on")
+    assert (tokens["token_type"], tokens["expires_in"]) == ("Bearer", 3600)
+    assert set(tokens["scope"].split()) == {"memory:read", "memory:propose", "conversations:read"}
+    grant = grant_of_any(tokens["access_token"])
+    assert (grant.user, grant.own, grant.conversations, grant.is_whole) == (ada, Level.PROPOSE, True, False)
+    assert ApiKey.objects.get().name == "Claude Code"
+    assert {"key.made"} <= set(AuditEvent.objects.values_list("kind", flat=True))
+
+
+def test_the_page_says_who_asks_and_where_its_answer_goes(signing_in_program):
+    page = signing_in_program.page()
+    text = page.content.decode()
+    assert "Claude Code wants to use your memory" in text
+    assert REDIRECT in text
+    assert "form-action 'self' http://127.0.0.1:33418" in page["Content-Security-Policy"]
+
+
+def test_a_declined_program_gets_nothing(signing_in_program):
+    answer = signing_in_program.allow(action="cancel")
+    assert "error=access_denied" in answer["Location"]
+    assert not ApiKey.objects.exists()
+    assert not Token.objects.exists()
+
+
+def test_a_used_refresh_token_ends_the_sign_in(signing_in_program):
+    first = signing_in_program.tokens()
+    second = signing_in_program.exchange("refresh_token", refresh_token=first["refresh_token"]).json()
+    assert grant_of_any(second["access_token"]) is not None
+    replayed = signing_in_program.exchange("refresh_token", refresh_token=first["refresh_token"])
+    assert (replayed.status_code, replayed.json()["error"]) == (400, "invalid_grant")
+    assert grant_of_any(second["access_token"]) is None
+    assert signing_in_program.exchange("refresh_token", refresh_token=second["refresh_token"]).status_code == 400
+    assert not ApiKey.objects.exists()
+    assert not Token.objects.filter(type__in=["at", "rt"]).exists()
+    assert not SpentRefreshToken.objects.exists()
+
+
+def test_a_revoked_program_gets_no_new_tokens(signing_in_program, ada):
+    tokens = signing_in_program.tokens()
+    keys.revoke(ada, ApiKey.objects.get().pk)
+    assert grant_of_any(tokens["access_token"]) is None
+    assert signing_in_program.exchange("refresh_token", refresh_token=tokens["refresh_token"]).status_code == 400
+
+
+def test_a_code_is_for_its_own_verifier_once(signing_in_program):
+    code = signing_in_program.code()
+    fields = {"code": code, "redirect_uri": REDIRECT}
+    assert signing_in_program.exchange(**fields, code_verifier="x" * 60).status_code == 400
+    assert signing_in_program.exchange(**fields).status_code == 400
+    code = signing_in_program.code()
+    fields = {"code": code, "redirect_uri": REDIRECT, "code_verifier": signing_in_program.verifier}
+    assert signing_in_program.exchange(**fields).status_code == 200
+    assert signing_in_program.exchange(**fields).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"redirect_uri": "http://127.0.0.1:33418/other"},
+        {"redirect_uri": "https://evil.example/callback"},
+        {"resource": "https://evil.example/mcp"},
+        {"client_id": "unknown"},
+    ],
+)
+def test_what_is_not_this_program_or_this_server_is_refused(client, ada, signing_in_program, wrong):
+    answer = SignIn(client, signing_in_program.program, **wrong).page()
+    text = answer.content.decode()
+    assert "This program could not be connected" in text
+    assert ('name="request"' in text, "Location" in answer) == (False, False)
+
+
+@pytest.mark.parametrize("wrong", [{"code_challenge": ""}, {"scope": "openid"}, {"response_type": "token"}])
+def test_a_wrong_request_is_sent_back_with_an_error(client, signing_in_program, wrong):
+    query = SignIn(client, signing_in_program.program).query | wrong
+    answer = client.get("/oauth/authorize", {name: value for name, value in query.items() if value})
+    assert "error=" in answer["Location"]
+
+
+@pytest.mark.parametrize("method", ["plain", ""])
+def test_another_challenge_than_a_hashed_one_is_refused(client, signing_in_program, method):
+    answer = client.get("/oauth/authorize", signing_in_program.query | {"code_challenge_method": method})
+    assert (answer.status_code, "S256" in answer.content.decode()) == (400, True)
+
+
+def test_a_loopback_program_may_listen_on_any_port(client, ada, signing_in_program):
+    there = SignIn(client, signing_in_program.program, redirect_uri="http://127.0.0.1:50123/callback")
+    assert there.allow()["Location"].startswith("http://127.0.0.1:50123/callback?")
+
+
+def test_a_program_is_public_and_has_our_scopes_alone(db):
+    registered(Client(), scope="openid email", grant_types=["client_credentials", "authorization_code"])
+    program = Program.objects.get()
+    assert (program.type, program.get_grant_types()) == ("public", ["authorization_code", "refresh_token"])
+    assert set(program.get_scopes()) == {"memory:read", "memory:propose", "memory:write", "conversations:read"}
+
+
+def test_a_space_that_asks_for_a_second_person_cannot_be_written_without_asking(client, ada, signing_in_program):
+    space = Space.objects.create(owner=ada, kind=Space.Kind.TEAM, name="Kitchen")
+    SpaceMember.objects.create(space=space, user=ada, role="owner")
+    refused = signing_in_program.allow(**{f"space_{space.pk}": "write"})
+    assert refused.status_code == 200
+    assert "field__error" in refused.content.decode()
+    Space.objects.update(needs_second_person=False)
+    signing_in_program.tokens(**{f"space_{space.pk}": "write"})
+    assert ApiKey.objects.get().access["spaces"] == {str(space.pk): "write"}
+
+
+def test_signing_in_again_replaces_what_a_program_may(signing_in_program):
+    signing_in_program.tokens()
+    signing_in_program.tokens(own="read")
+    assert [key.access["own"] for key in ApiKey.objects.all()] == ["read"]
+
+
+def test_when_programs_are_switched_off_none_registers_or_signs_in(client, signing_in_program, settings):
+    tokens = signing_in_program.tokens()
+    settings.PROGRAMS = "off"
+    assert client.get("/oauth/authorize", signing_in_program.query).status_code == 404
+    answer = client.post(
+        "/oauth/clients", {"client_name": "x", "redirect_uris": [REDIRECT]}, content_type="application/json"
+    )
+    assert answer.status_code == 400
+    assert grant_of_any(tokens["access_token"]).highest is None
+
+
+def test_the_metadata_leads_a_program_from_the_resource_to_the_sign_in(db):
+    client = Client()
+    resource = client.get("/.well-known/oauth-protected-resource/mcp").json()
+    assert resource["resource"] == "http://testserver/mcp"
+    server = client.get("/.well-known/oauth-authorization-server").json()
+    assert resource["authorization_servers"] == [server["issuer"]]
+    assert server["token_endpoint"] == "http://testserver/oauth/token"
+
+
+def test_programs_that_never_signed_in_are_forgotten_after_a_day(signing_in_program):
+    signing_in_program.tokens()
+    registered(Client())
+    Program.objects.update(created_at=timezone.now() - signing_in.UNUSED_FOR)
+    signing_in.remove_unused()
+    assert [each.pk for each in Program.objects.all()] == [signing_in_program.program]
