@@ -17,6 +17,7 @@ from chat.transfer.importing import jobs
 from oneclaw.leaving import imports
 from oneclaw.leaving import offboard as offboarding
 from oneclaw.models import AccountImport, Offboarding
+from oneclaw.people.programs import signing_in
 from oneclaw.tasks import send
 
 
@@ -60,6 +61,7 @@ def purge() -> None:
     retention.sweep()
     retention.sweep_by_age()
     schedule_retention.sweep()
+    signing_in.remove_unused()
 
 
 @shared_task

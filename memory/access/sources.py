@@ -1,4 +1,5 @@
-"""Say what a search may read: for a conversation by its access, for a person on pages and in programs by switches."""
+"""Say what a search may read: for a conversation by its access, for a person on pages by switches. What a
+program may read is in memory/access/programs.py."""
 
 import uuid
 from dataclasses import dataclass, field, replace
@@ -73,13 +74,10 @@ def recall_sources_of(access: MemoryAccess) -> Sources:
     return replace(found, transcripts_of=None, shared_transcripts=False, but_session=None)
 
 
-def sources_of_person(user: User, *, in_program: bool = False) -> Sources:
-    """Return what `user` searches: documents, and transcripts if their switch is on. In programs, whose results reach
-    models, documents obey their switches, too."""
+def sources_of_person(user: User) -> Sources:
+    """Return what `user` searches on pages: documents, and transcripts if their switch is on."""
     on = switches.on_for(user)
     return Sources(
-        notes=not in_program or Switch.SAVED in on,
-        recent=not in_program or Switch.RECENT in on,
         transcripts_of=user if Switch.TRANSCRIPTS in on else None,
         shared_transcripts=Switch.TRANSCRIPTS in on,
         asked_by=user,

@@ -6,9 +6,10 @@ from contextlib import contextmanager
 
 from django.db import transaction
 from ninja import Query, Router
+from ninja.responses import Status
 
+from memory.access.programs import ProgramAccess
 from memory.access.rights import may_edit, may_write
-from memory.access.sources import sources_of_person
 from memory.api.shapes import (
     Addition,
     DocumentOut,
@@ -19,18 +20,22 @@ from memory.api.shapes import (
     RevisionOut,
     RevisionsOut,
     SpaceOut,
+    WaitingOut,
 )
 from memory.documents import alternative, write
 from memory.documents.write import Append, Author, Operation, Replace, Source
 from memory.models import MemoryDocument, MemoryRevision
 from memory.policy.paths import CURATED, BadPathError, checked_path
+from memory.policy.tombstones import LineForgottenError
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
+from memory.tools import programs, proposals
 from oneclaw.locks import hold
 from oneclaw.models import Space, SpaceMember, SpaceRole, User
+from oneclaw.people.programs.grants import Level
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
-from oneclaw.web.api import PAGE_DEFAULT_ROWS, PAGE_MAX_ROWS, ApiError, KeyedRequest, responses
+from oneclaw.web.api import LIMITED, PAGE_DEFAULT_ROWS, PAGE_MAX_ROWS, ApiError, Key, KeyedRequest, responses
 from oneclaw.web.pagination import decode_cursor, encode_cursor
 from oneclaw.web.rate_limit import searching
 
@@ -42,10 +47,16 @@ SPACE_PARAMETER = Query(None, ge=1, lt=2**62, description="One of /memory/spaces
 OPERATION_KEY_PREFIX = "api:{user}:{client_id}:"
 
 
-@router.get("/memory/spaces", response=responses(list[SpaceOut]))
+# Operations that a key for memory alone opens, too: they ask its grant.
+FOR_GRANTS = Key(for_grants=True)
+
+
+@router.get("/memory/spaces", response=responses(list[SpaceOut]), auth=FOR_GRANTS)
 def memory_space_list(request: KeyedRequest) -> list[SpaceOut]:
     """Return the spaces whose memory you may read: your own first, then those that you are a member of."""
     own = Space.objects.own_of(request.auth)
+    levels = ProgramAccess.of(request.grant).levels
+    may_write = {space.pk for space, level in levels.items() if request.grant.is_whole or level == Level.WRITE}
     roles = SpaceRole.objects.filter(user=request.auth).select_related("space").order_by("space")
     found = sorted(roles, key=lambda role: role.space_id != own.pk)
     return [
@@ -53,13 +64,14 @@ def memory_space_list(request: KeyedRequest) -> list[SpaceOut]:
             id=role.space_id,
             name=role.space.name,
             kind=role.space.kind,
-            may_write=role.role in SpaceMember.WRITERS,
+            may_write=role.role in SpaceMember.WRITERS and role.space_id in may_write,
         )
         for role in found
+        if role.space in levels
     ]
 
 
-@router.get("/memory/documents", response=responses(DocumentsOut, 404, 422))
+@router.get("/memory/documents", response=responses(DocumentsOut, 403, 404, 422), auth=FOR_GRANTS)
 def document_list(
     request: KeyedRequest,
     space: int | None = SPACE_PARAMETER,
@@ -67,7 +79,7 @@ def document_list(
     limit: int = Query(PAGE_DEFAULT_ROWS, ge=1, le=PAGE_MAX_ROWS),
 ) -> DocumentsOut:
     """Return the documents of a space, ordered by path."""
-    found = MemoryDocument.objects.present().filter(space=readable_space(request.auth, space)).defer("content")
+    found = MemoryDocument.objects.present().filter(space=granted_space(request, space)).defer("content")
     if cursor:
         found = found.filter(path__gt=decode_cursor(cursor, checked_path)[0])
     rows = list(found.order_by("path")[: limit + 1])
@@ -75,7 +87,7 @@ def document_list(
     return DocumentsOut(items=[DocumentOut.of(document) for document in rows[:limit]], next=more)
 
 
-@router.get("/memory/documents/{path:path}/revisions", response=responses(RevisionsOut, 404, 422))
+@router.get("/memory/documents/{path:path}/revisions", response=responses(RevisionsOut, 403, 404, 422), auth=FOR_GRANTS)
 def revision_list(
     request: KeyedRequest,
     path: str,
@@ -84,7 +96,7 @@ def revision_list(
     limit: int = Query(PAGE_DEFAULT_ROWS, ge=1, le=PAGE_MAX_ROWS),
 ) -> RevisionsOut:
     """Return every change of a document, newest first."""
-    found = write.history(readable_document(readable_space(request.auth, space), path))
+    found = write.history(readable_document(granted_space(request, space), path))
     if cursor:
         found = found.filter(number__lt=decode_cursor(cursor, int)[0])
     rows = list(found[: limit + 1])
@@ -92,10 +104,10 @@ def revision_list(
     return RevisionsOut(items=[RevisionOut.of(revision) for revision in rows[:limit]], next=more)
 
 
-@router.get("/memory/documents/{path:path}", response=responses(DocumentWithText, 404, 422))
+@router.get("/memory/documents/{path:path}", response=responses(DocumentWithText, 403, 404, 422), auth=FOR_GRANTS)
 def document(request: KeyedRequest, path: str, space: int | None = SPACE_PARAMETER) -> DocumentWithText:
     """Return a document as it is now."""
-    return DocumentWithText.whole(readable_document(readable_space(request.auth, space), path))
+    return DocumentWithText.whole(readable_document(granted_space(request, space), path))
 
 
 @router.put("/memory/documents/{path:path}", response=responses(DocumentWithText, 403, 404, 409, 413, 422))
@@ -115,13 +127,20 @@ def replace_document(
         return DocumentWithText.whole(current)
 
 
-@router.post("/memory/documents/{path:path}", response=responses(DocumentWithText, 403, 404, 409, 413, 422))
+@router.post(
+    "/memory/documents/{path:path}",
+    response=responses({200: DocumentWithText, 202: WaitingOut}, 403, 404, 409, 413, 422),
+    auth=FOR_GRANTS,
+)
 @transaction.atomic
 def append_to_document(
     request: KeyedRequest, path: str, addition: Addition, space: int | None = SPACE_PARAMETER
-) -> DocumentWithText:
-    """Add text at the end of a document, or create one with it."""
+) -> DocumentWithText | Status[WaitingOut]:
+    """Add text at the end of a document, or create one with it. What a key for memory alone adds to MEMORY.md waits for
+    a yes (202), unless it may save without asking; it adds to no other document then."""
     user, key = request.auth, None
+    if not request.grant.is_whole:
+        return saved_by_program(request, path, addition, space)
     if addition.client_id is not None:
         of_client = OPERATION_KEY_PREFIX.format(user=user.pk, client_id=addition.client_id)
         key = of_client + hashlib.sha256(f"{path}\0{addition.text}".encode()).hexdigest()[:32]
@@ -134,7 +153,7 @@ def append_to_document(
     return apply_change(user, space, path, Append(addition.text), author)
 
 
-@router.get("/memory/search", response=responses(list[PassageOut], 404, 422))
+@router.get("/memory/search", response=responses(list[PassageOut], 403, 404, 422), auth=FOR_GRANTS)
 def search(
     request: KeyedRequest,
     q: str = Query(max_length=QUERY_MAX_CHARS, description="In natural words and with names.", examples=["green tea"]),
@@ -142,12 +161,10 @@ def search(
     limit: int = Query(RESULTS_SHOWN, ge=1, le=SEARCH_MAX_RESULTS),
 ) -> list[PassageOut]:
     """Return the passages that match a query, the most confident first. What you have switched off is not searched."""
-    user = request.auth
-    spaces = [readable_space(user, space)] if space else list(Space.objects.visible_to(user))
+    user, access = request.auth, ProgramAccess.of(request.grant)
+    spaces = [granted_space(request, space)] if space else access.spaces
     with searching(user.pk):
-        passages = HybridSearchManager(spaces, sources_of_person(user, in_program=True)).search(
-            q, max_results=limit, today=user.day()
-        )
+        passages = HybridSearchManager(spaces, access.sources(spaces)).search(q, max_results=limit, today=user.day())
     found_in = dict(
         MemoryDocument.objects.filter(pk__in=[passage.document_id for passage in passages]).values_list("pk", "space")
     )
@@ -162,6 +179,35 @@ def readable_space(user: User, space_id: int | None) -> Space:
     if space is None:
         raise ApiError(404, "not_found", "There is no such space.")
     return space
+
+
+def granted_space(request: KeyedRequest, space_id: int | None) -> Space:
+    """Return the space with this id, or the own one for None, if the key may read it. Raise a 404 error otherwise."""
+    space = readable_space(request.auth, space_id)
+    if not request.grant.is_whole and request.grant.level_in(space) is None:
+        raise ApiError(404, "not_found", "There is no such space.")
+    return space
+
+
+def saved_by_program(
+    request: KeyedRequest, path: str, addition: Addition, space_id: int | None
+) -> DocumentWithText | Status[WaitingOut]:
+    """Save what a key for memory alone adds to MEMORY.md, as its grant says. Raise ScopeError or ApiError."""
+    access, space = ProgramAccess.of(request.grant), granted_space(request, space_id)
+    if path != CURATED:
+        raise ApiError(403, "scope_needed", LIMITED)
+    try:
+        with errors_as_answers():
+            outcome = programs.save(access, space, addition.text, str(addition.client_id or ""))
+    except LineForgottenError as error:
+        raise ApiError(409, "forgotten", str(error)) from error
+    except (programs.BadContentError, proposals.ProposalError) as error:
+        raise ApiError(422, "invalid", str(error)) from error
+    except programs.RequestIdUsedError as error:
+        raise ApiError(409, "conflict", str(error)) from error
+    if outcome.state in ("waiting", "proposed", "declined"):
+        return Status(202, WaitingOut(state=outcome.state, masked=list(outcome.masked)))
+    return DocumentWithText.whole(readable_document(space, path))
 
 
 def readable_document(space: Space, path: str) -> MemoryDocument:

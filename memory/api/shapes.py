@@ -67,6 +67,13 @@ class Addition(RequestBody):
     )
 
 
+class WaitingOut(Schema):
+    """What became of a text that is not memory yet."""
+
+    state: str = Field(description="waiting for your yes, proposed to the space, or declined before.")
+    masked: list[str] = Field(description="Kinds of secrets that were left out.")
+
+
 class HunkOut(Schema):
     at: int = Field(description="The line, counted from 0, at which `removed` stood.")
     removed: list[str]

@@ -64,7 +64,7 @@ async def carried_out(
     for the audit log. Raise CallError with a sentence for the model when it is refused."""
     call = present()
     try:
-        return await in_tool_thread(_recorded, call, name, lambda access: function(call, access, *args, **kwargs))
+        return await in_tool_thread(recorded, call, name, lambda access: function(call, access, *args, **kwargs))
     except NoSuchSpaceError as error:
         raise CallError(NO_SPACE) from error
     except ScopeError as error:
@@ -79,7 +79,9 @@ async def carried_out(
         raise CallError("The memory does not answer now. Try again in a moment; it is not empty.") from error
 
 
-def _recorded(call: ProgramCall, name: str, function: Callable[[ProgramAccess], R]) -> R:
+def recorded(call: ProgramCall, name: str, function: Callable[[ProgramAccess], R]) -> R:
+    """Return what `function` returns for the access of `call`, and record the call without its text, in one
+    transaction."""
     with translation.override("en"), transaction.atomic():
         outcome = function(ProgramAccess.of(call.grant))
         record(AuditKind.PROGRAM_CALLED, actor=call.grant.user, key=call.grant.key.pk, tool=name)

@@ -73,10 +73,6 @@ class Migration(migrations.Migration):
             model_name='apikey',
             constraint=models.UniqueConstraint(condition=models.Q(('client', ''), _negated=True), fields=('user', 'client'), name='one_grant_for_each_client'),
         ),
-        migrations.AddConstraint(
-            model_name='apikey',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('client', ''), ('token_hash__isnull', False)), models.Q(models.Q(('client', ''), _negated=True), ('token_hash', None)), _connector='OR'), name='key_or_sign_in_of_a_program'),
-        ),
         migrations.AddField(
             model_name='spentrefreshtoken',
             name='key',

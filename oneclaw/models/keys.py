@@ -62,11 +62,6 @@ class ApiKey(models.Model):
             models.UniqueConstraint(
                 fields=["user", "client"], condition=~models.Q(client=""), name="one_grant_for_each_client"
             ),
-            models.CheckConstraint(
-                condition=models.Q(client="", token_hash__isnull=False)
-                | ~models.Q(client="") & models.Q(token_hash=None),
-                name="key_or_sign_in_of_a_program",
-            ),
         ]
 
     def __str__(self) -> str:

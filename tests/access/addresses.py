@@ -21,7 +21,7 @@ from tests.programs import Program
 
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 # Pages about the own sign-in, which take no id of anybody's rows; and the administration, which has its own test.
-APART = ("admin", "account", "mfa", "sso", "saml", "socialaccount")
+APART = ("admin", "account", "mfa", "sso", "saml", "socialaccount", "idp")
 # Parameters that are ids under other names.
 OTHER_IDS = {
     "unlink": {"link_id": "linked_id"},

@@ -19,6 +19,11 @@ PAGES = """
     manifest                        everybody   -
     favicon.ico                     everybody   -
 
+# Where programs sign in: tests/oneclaw/people/test_program_sign_in.py
+    resource_metadata               everybody   -
+    .well-known/oauth-protected-resource/mcp  everybody  -
+    server_metadata                 everybody   -
+
 # Accounts
     welcome                         nobody      nobody
     invited                         nobody      nobody
@@ -241,6 +246,9 @@ PAGES = """
     memory_receipt                  forgetters  -
     memory_switches                 persons     persons
     memory_looks                    persons     -
+    memory_programs                 persons     persons
+    memory_program                  author      author
+    memory_program_revoke           -           author
     memory_instructions             persons     persons
     memory_export                   persons     -
     memory_import                   persons     persons

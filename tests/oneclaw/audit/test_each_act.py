@@ -21,10 +21,13 @@ from chat.transfer import share
 from memory.documents import write
 from memory.documents.write import Append, Author, Source
 from memory.library import files as library
+from memory.mcp import call
+from memory.mcp.call import ProgramCall
 from memory.models import MemoryDocument
 from oneclaw.leaving import offboard
 from oneclaw.models import AuditEvent, AuditKind, Group, Invitation, LegalHold, Space, User
 from oneclaw.people import keys
+from oneclaw.people.programs.grants import Grant
 from oneclaw.people.sign_in import inviting
 from oneclaw.spaces import lifecycle
 from tests.oneclaw.leaving.test_offboarding import said
@@ -162,6 +165,16 @@ def ending_a_share(stage: Stage) -> Attempt:
     return post(stage.by_ada, f"/shared/{link.pk}/revoke")
 
 
+def changing_a_program(stage: Stage) -> Attempt:
+    key, _token = keys.make(stage.ada, WORD, "year")
+    return post(stage.by_ada, f"/settings/programs/{key.pk}", own="read")
+
+
+def calling_by_a_program(stage: Stage) -> Attempt:
+    key, _token = keys.make(stage.ada, WORD, "year")
+    return lambda: call.recorded(ProgramCall(Grant.of(key), ""), "memory_search", lambda access: access.spaces)
+
+
 def revoking_a_key(stage: Stage) -> Attempt:
     key, _token = keys.make(stage.ada, WORD, "year")
     return post(stage.by_ada, f"/settings/keys/{key.pk}/revoke")
@@ -262,6 +275,8 @@ ACTS: list[tuple[AuditKind, str, Callable[[Stage], Attempt]]] = [
     (AuditKind.SHARE_ENDED, ADA, ending_a_share),
     (AuditKind.KEY_MADE, ADA, lambda at: post(at.by_ada, "/settings/keys", name=WORD, period="year")),
     (AuditKind.KEY_REVOKED, ADA, revoking_a_key),
+    (AuditKind.KEY_CHANGED, ADA, changing_a_program),
+    (AuditKind.PROGRAM_CALLED, ADA, calling_by_a_program),
     (
         AuditKind.SETTING_CHANGED,
         BOSS,

@@ -10,6 +10,13 @@ OPEN = {
     "readyz",
     "metrics",
     "diagrams",
+    # A program signs in there, and proves itself by what its person has allowed.
+    ".well-known/oauth-protected-resource",
+    ".well-known/oauth-protected-resource/mcp",
+    ".well-known/oauth-authorization-server",
+    "oauth/clients",
+    "oauth/token",
+    "oauth/revoke",
     "admin/login/",
     "accounts/login/",
     "accounts/logout/",
