@@ -25,6 +25,7 @@ from memory.overview import home
 from memory.overview.entries import entries_of
 from memory.overview.home import ShownEntry
 from memory.overview.rows import RowsOf, rows_html
+from memory.provenance.programs import readers_of
 from memory.tools import reviews
 from memory.views.changes import form_number, writable_document
 from memory.views.forgetting import parsed_number
@@ -152,7 +153,9 @@ def rows(request: SignedInRequest, document: MemoryDocument, lines: range, said:
 def about(request: SignedInRequest, document: MemoryDocument, shown: ShownEntry) -> dict[str, Any]:
     """Return the context of the form of an entry."""
     of = RowsOf(document, back(request), may_write=True, may_forget=may_forget(request.user, document.space))
-    return {"shown": shown, "document": document, "next": of.next, "may_forget": of.may_forget, "row": of.context}
+    readers = readers_of(document, shown.lines, request.user)
+    context = {"shown": shown, "document": document, "next": of.next, "may_forget": of.may_forget}
+    return context | {"row": of.context, "readers": readers}
 
 
 def refused(request: SignedInRequest, sentence: str) -> HttpResponse:

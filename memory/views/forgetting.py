@@ -18,6 +18,7 @@ from memory.models import Forgetting, MemoryDocument
 from memory.overview import remains
 from memory.policy import curation
 from memory.policy.tombstones import words_of
+from memory.provenance.programs import readers_of_forgotten
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
 from memory.text.terms import terms_of
@@ -52,7 +53,8 @@ def forget(request: SignedInRequest) -> HttpResponse:
 def receipt(request: SignedInRequest, forgetting_id: int) -> HttpResponse:
     """Show how much was removed, and whether the clean-up is finished."""
     done = readable_receipt(request, forgetting_id)
-    return render(request, "memory/forget_receipt.html", {"forgetting": done, "counts": done.counts})
+    context = {"forgetting": done, "counts": done.counts, "readers": readers_of_forgotten(done).items()}
+    return render(request, "memory/forget_receipt.html", context)
 
 
 @require_GET
@@ -77,6 +79,9 @@ def receipt_content(done: Forgetting) -> dict[str, Any]:
         "what_went": done.counts,
         "finished_at": done.finished_at.isoformat() if done.finished_at else None,
         "hashes": done.hashes,
+        "programs_that_had_read_it": [
+            {"program": key.name, "has_asked_since": has_asked} for key, has_asked in readers_of_forgotten(done).items()
+        ],
         "about_the_hashes": "HMAC-SHA-256 of the words of each line, under a key that only the server has.",
     }
 
