@@ -54,6 +54,8 @@ class Refusal:
 
 BUSY = Refusal(503, "The memory does not answer now; it is not empty. Try again.", {"Retry-After": str(RETRY_SECONDS)})
 TOO_LARGE = Refusal(413, "This request is too large.")
+# The older protocol has streams by GET and sessions that end by DELETE: a server without sessions has neither.
+ONLY_POST = Refusal(405, "Send a POST.", {"Allow": "POST"})
 
 
 class McpApplication:
@@ -69,7 +71,7 @@ class McpApplication:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = _of_another_site(scope, headers)
+        refusal = _of_another_site(scope, headers) or (ONLY_POST if scope["method"] != "POST" else None)
         body = None if refusal else await _body_of(receive)
         if refusal or body is None:
             await (refusal or TOO_LARGE).send(send)

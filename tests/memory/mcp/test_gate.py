@@ -1,6 +1,7 @@
 """What /mcp refuses before the protocol: no key, an ended one, another site, too much, and a database that is busy."""
 
 import asyncio
+import contextlib
 import datetime as dt
 
 import httpx2
@@ -138,3 +139,22 @@ async def test_a_listening_program_ends_with_its_grant(live, ada):
         async with asyncio.timeout(5):
             await ended.wait()
         await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD"])
+async def test_there_are_no_streams_by_get_and_no_sessions(live, ada, method):
+    _, token = await in_database(key_of, ada)
+    async with httpx2.AsyncClient(timeout=5) as http:
+        headers = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
+        answer = await http.request(method, f"{live.url}/mcp", headers=headers)
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+async def test_many_connected_programs_leave_slots_to_their_person(live, ada):
+    _, token = await in_database(key_of, ada)
+    async with contextlib.AsyncExitStack() as stack:
+        for mode in ("legacy", "auto") * 6:
+            client = await stack.enter_async_context(program(live, token, mode))
+            await client.list_tools()
+        async with asyncio.timeout(5):
+            assert (await asked(live, token, LIST)).status_code == 200
