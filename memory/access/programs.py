@@ -12,7 +12,7 @@ from oneclaw.people.programs.grants import Grant, Level, ScopeError
 Switch = SwitchChoice.Switch
 
 
-class NoSuchSpaceError(Exception):
+class UnreadableSpaceError(Exception):
     """The program may not read the space, or there is none with this id."""
 
 
@@ -57,12 +57,12 @@ class ProgramAccess:
     def space(self, space_id: int | None) -> Space:
         """Return the space with this id, or the first that may be read for None: the person's own, if it is granted.
 
-        Raise NoSuchSpaceError.
+        Raise UnreadableSpaceError.
         """
         found = (space for space in self.levels if space_id in (None, space.pk))
         space = next(found, None)
         if space is None:
-            raise NoSuchSpaceError
+            raise UnreadableSpaceError
         return space
 
     def sources(self, spaces: list[Space]) -> Sources:

@@ -9,7 +9,7 @@ from django.db import Error as DatabaseFailure
 from django.db import transaction
 from django.utils import translation
 
-from memory.access.programs import NoSuchSpaceError, ProgramAccess
+from memory.access.programs import ProgramAccess, UnreadableSpaceError
 from memory.documents.write import DocumentError
 from memory.policy.tombstones import LineForgottenError
 from oneclaw.audit.record import record
@@ -65,7 +65,7 @@ async def carried_out(
     call = present()
     try:
         return await in_tool_thread(recorded, call, name, lambda access: function(call, access, *args, **kwargs))
-    except NoSuchSpaceError as error:
+    except UnreadableSpaceError as error:
         raise CallError(NO_SPACE) from error
     except ScopeError as error:
         raise CallError(f"{error} The person can change it on the page “Connected programs”.") from error

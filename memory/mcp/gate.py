@@ -36,7 +36,7 @@ VERSION_HEADER = b"mcp-protocol-version"
 
 
 @dataclass(frozen=True)
-class Refusal:
+class PlainAnswer:
     """An answer before the protocol: an HTTP status, a sentence, and headers."""
 
     status: int
@@ -52,10 +52,12 @@ class Refusal:
         await send({"type": "http.response.body", "body": body})
 
 
-BUSY = Refusal(503, "The memory does not answer now; it is not empty. Try again.", {"Retry-After": str(RETRY_SECONDS)})
-TOO_LARGE = Refusal(413, "This request is too large.")
+BUSY = PlainAnswer(
+    503, "The memory does not answer now; it is not empty. Try again.", {"Retry-After": str(RETRY_SECONDS)}
+)
+TOO_LARGE = PlainAnswer(413, "This request is too large.")
 # The older protocol has streams by GET and sessions that end by DELETE: a server without sessions has neither.
-ONLY_POST = Refusal(405, "Send a POST.", {"Allow": "POST"})
+ONLY_POST = PlainAnswer(405, "Send a POST.", {"Allow": "POST"})
 
 
 class McpApplication:
@@ -80,7 +82,7 @@ class McpApplication:
             admitted = await in_database(_admitted, headers, body, base_of(scope, headers), _address_of(scope))
         except DatabaseFailure:
             admitted = BUSY
-        if isinstance(admitted, Refusal):
+        if isinstance(admitted, PlainAnswer):
             await admitted.send(send)
             return
         manager = await self._manager(_is_modern(headers))
@@ -173,13 +175,13 @@ async def _while_valid(call: ProgramCall, request: Any) -> None:
         task.result()
 
 
-def _of_another_site(scope: Message, headers: Mapping[bytes, str]) -> Refusal | None:
+def _of_another_site(scope: Message, headers: Mapping[bytes, str]) -> PlainAnswer | None:
     """Return the refusal of a request that another site has made a browser send (DNS rebinding)."""
     host, origin = headers.get(b"host", ""), headers.get(b"origin")
     if not validate_host(bracketed(host), settings.ALLOWED_HOSTS):
-        return Refusal(421, "This server does not answer to that host name.")
+        return PlainAnswer(421, "This server does not answer to that host name.")
     if origin is not None and not is_allowed_origin(origin, host):
-        return Refusal(403, "Pages of other sites may not ask here.")
+        return PlainAnswer(403, "Pages of other sites may not ask here.")
     return None
 
 
@@ -188,23 +190,23 @@ def base_of(scope: Message, headers: Mapping[bytes, str]) -> str:
     return settings.ORIGINS[0] if settings.ORIGINS else f"{scope.get('scheme', 'http')}://{headers[b'host']}"
 
 
-def _admitted(headers: Mapping[bytes, str], body: bytes, base: str, address: str | None) -> ProgramCall | Refusal:
+def _admitted(headers: Mapping[bytes, str], body: bytes, base: str, address: str | None) -> ProgramCall | PlainAnswer:
     """Return the call of a request that may go on."""
     scheme, _, token = headers.get(b"authorization", "").partition(" ")
     grant = grant_of_any(token.strip()) if scheme.lower() == "bearer" and token.strip() else None
     if grant is None or grant.highest is None:
         error = ', error="invalid_token"' if token else ""
         asked = f'Bearer resource_metadata="{base}{METADATA_PATH}"{error}'
-        return Refusal(401, "This needs a sign-in, or a key that works.", {"WWW-Authenticate": asked})
+        return PlainAnswer(401, "This needs a sign-in, or a key that works.", {"WWW-Authenticate": asked})
     try:
         api_requests.take(grant.user.pk)
         message = _message_of(body)
         grant.check(Level.PROPOSE if _saves(message) else Level.READ)
     except TooManyRequestsError as error:
-        return Refusal(429, "Too many requests.", {"Retry-After": str(error.retry_after)})
+        return PlainAnswer(429, "Too many requests.", {"Retry-After": str(error.retry_after)})
     except ScopeError as error:
         asked = f'Bearer error="insufficient_scope", scope="{error.scope}", resource_metadata="{base}{METADATA_PATH}"'
-        return Refusal(403, str(error), {"WWW-Authenticate": asked})
+        return PlainAnswer(403, str(error), {"WWW-Authenticate": asked})
     _keep_name(grant.key, message, address)
     return ProgramCall(grant, base)
 

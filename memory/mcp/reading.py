@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 from pydantic import BaseModel, Field
 
-from memory.access.programs import NoSuchSpaceError, ProgramAccess
+from memory.access.programs import ProgramAccess, UnreadableSpaceError
 from memory.access.transcripts import shared_conversations
 from memory.index import transcripts
 from memory.index.embeddings import embedder
@@ -212,7 +212,7 @@ def find_document(access: ProgramAccess, path: str) -> MemoryDocument | None:
     space_id, path = located(path)
     try:
         path, space = checked_path(path), access.space(space_id)
-    except (BadPathError, NoSuchSpaceError):
+    except (BadPathError, UnreadableSpaceError):
         return None
     if is_in_skill(path) or (Switch.RECENT if path == RECENT_NAME else Switch.SAVED) not in access.on:
         return None

@@ -1,4 +1,4 @@
-"""ASGI applications of other apps that answer an address beside Django's pages, such as /mcp.
+"""ASGI applications of other apps that answer an address which is no page of Django, such as /mcp.
 
 An app registers one in its AppConfig.ready(); it is behind the same limits as the pages (oneclaw/asgi.py).
 """
