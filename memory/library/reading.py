@@ -8,18 +8,18 @@ import uuid
 
 from django.db import transaction
 
-from chat.attachments.slots import NoSlotError, Slots
 from memory.index.embeddings.failures import EmbeddingError
 from memory.library import files, indexing, vectors
 from memory.library.extract import LibraryFileUnreadableError, ReadFile, read_file
 from memory.models import FileIndex, FileVersion, LibraryFile
 from memory.text.index_format import LAYOUT_VERSION
+from oneclaw.fair_slots import NoSlotError, ThreadSlots
 from oneclaw.jobs import ClaimLostError
 
 logger = logging.getLogger(__name__)
 
 # Files that a process reads at once. More would keep a worker from everything else, and a file takes seconds.
-_slots = Slots(2)
+_slots: ThreadSlots[int] = ThreadSlots(2)
 # Attempts until a file counts as one that its reader does not survive.
 MAX_ATTEMPTS = 3
 # The unchanged text of an index is read again in batches of this many files.
@@ -32,7 +32,7 @@ def run(version_id: uuid.UUID) -> uuid.UUID | None:
     Idempotent: a worker that continues after one that was killed begins the file again, and writes it once.
     """
     try:
-        # Of two calls for one version, the second finds its place taken.
+        # Of two calls for one version, the second finds its slot taken.
         with _slots.slot(version_id.int, 0):
             version = FileVersion.objects.claim(version_id)
             if version is not None:
