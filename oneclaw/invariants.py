@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils.module_loading import module_has_submodule
 
-from oneclaw.jobs import Job
+from oneclaw import jobs
 from oneclaw.models import InvariantRun, clock
 
 # Violations whose text a run stores; further ones are only counted.
@@ -98,10 +98,9 @@ def run(on_violation: Callable[[Violation], None] = lambda violation: None) -> I
 
 def broken_jobs() -> Iterator[str]:
     """Yield a sentence for each job of any kind whose columns contradict each other, or that no worker claims."""
-    for model in apps.get_models():
-        if issubclass(model, Job):
-            name, table = model._meta.verbose_name, model._meta.db_table
-            yield from violations_by_query(JOB_RULES.format(name=name, table=table))()
+    for model in jobs.kinds():
+        name, table = model._meta.verbose_name, model._meta.db_table
+        yield from violations_by_query(JOB_RULES.format(name=name, table=table))()
 
 
 def run_if_due() -> None:

@@ -5,7 +5,8 @@
     with job.heartbeats(): …            # renews it again and again, while a model is asked
     job.finish()                        # or postpone(…), or release()
 
-The rows are the queue; a task of Celery is only a hint that one of them is due. A failed job is retried after a backoff
+The rows are the queue; a task of Celery (TASK) is only a hint that one of them is due, and a sweep sends each hint
+again (oneclaw/tasks.py). A failed job is retried after a backoff
 (postpone). A worker that dies loses its claim when the lease ends, and another one claims the row. Each claim has a
 token of its own, and every write of a job asks for it, so a worker whose claim has expired gets ClaimLostError and
 writes nothing.
@@ -23,8 +24,10 @@ import logging
 import threading
 import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
 
+from django.apps import apps
 from django.db import DatabaseError, connection, models
 from django.db.models import F, Q
 from django.db.models.expressions import Combinable
@@ -45,6 +48,14 @@ OPEN_STATUSES = ("queued", "running")
 
 class ClaimLostError(Exception):
     """The claim is no longer valid: another worker has claimed the job, or its row was deleted."""
+
+
+@dataclass(frozen=True)
+class DueJob:
+    """The job that is due after the one that was done: its primary key, and in how many seconds."""
+
+    pk: Any
+    seconds: float = 0
 
 
 J = TypeVar("J", bound="Job")
@@ -84,6 +95,10 @@ class JobQuerySet(models.QuerySet[J]):
         """Return the primary keys of at most `limit` jobs to claim now, earliest due first."""
         return list(self.due().values_list("pk", flat=True)[:limit])
 
+    def to_send(self) -> list[Any]:
+        """Return the primary keys of the jobs that a sweep sends to the workers."""
+        return self.due_ids(self.model.SWEEP_MAX_COUNT)
+
     def claim(self, pk: object, **changes: object) -> J | None:
         """Claim the job `pk`, write `changes` and return it; None when it is not due or is claimed already."""
         token = uuid.uuid4()
@@ -106,6 +121,10 @@ class Job(models.Model):
 
     # How long a worker may be silent before another one claims its job.
     LEASE_SECONDS: ClassVar[float]
+    # The name of its task. Those of a previous release may be in the queue, so it never changes.
+    TASK: ClassVar[str]
+    # How many jobs of the kind one sweep sends at most: a long queue makes each task in it wait.
+    SWEEP_MAX_COUNT: ClassVar[int] = 1000
 
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
@@ -211,3 +230,8 @@ class Job(models.Model):
         held = type(self).objects.filter(pk=self.pk, token=self.token)
         if self.token is None or not held.update(**changes):
             raise ClaimLostError
+
+
+def kinds() -> list[type[Job]]:
+    """Return the models of all kinds of jobs."""
+    return [model for model in apps.get_models() if issubclass(model, Job)]

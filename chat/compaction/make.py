@@ -41,7 +41,7 @@ from chat.conversations.payers import payer_of
 from chat.extensions.compaction_hooks import ASK_AGAIN_SECONDS, CompactionDecision, before_compaction
 from chat.models import ChatSession, ContextRound
 from oneclaw import llm
-from oneclaw.jobs import ClaimLostError
+from oneclaw.jobs import ClaimLostError, DueJob
 from oneclaw.llm.estimate import text_tokens
 from oneclaw.llm.failures import ModelRequestError
 from oneclaw.models import Spend, clock
@@ -120,10 +120,10 @@ class Summary:
 
 
 @translation.override("en")
-def run(round_id: int, *, is_urgent: bool = False) -> float | None:
+def run(round_id: int, *, is_urgent: bool = False) -> DueJob | None:
     """Make the round `round_id`, if it is due and no other worker has claimed it.
 
-    Return the seconds after which it is to be tried again, None when it is finished or not ours. A round that a person
+    Return it when it is to be tried again soon, None when it is finished or not ours. A round that a person
     waits for (`is_urgent`) does not wait for notes, and not for another try of the model.
     """
     if is_urgent:
@@ -145,11 +145,11 @@ def run(round_id: int, *, is_urgent: bool = False) -> float | None:
             return None
         if decision.verdict == "wait" and not is_urgent:
             claimed.release(ASK_AGAIN_SECONDS)
-            return ASK_AGAIN_SECONDS
+            return DueJob(round_id, ASK_AGAIN_SECONDS)
         if not is_prepared(work):
             if not is_urgent:
                 claimed.release(PREPARE_SECONDS)
-                return PREPARE_SECONDS
+                return DueJob(round_id, PREPARE_SECONDS)
             work.checks.append(Check.FLUSH_OWED)
         work.is_in_turn = is_urgent
         with claimed.heartbeats():

@@ -69,6 +69,7 @@ class ContextRound(Job):
         FAILED = "failed", "every attempt failed"
 
     LEASE_SECONDS: ClassVar[float] = settings.ROUND_LEASE_SECONDS
+    TASK: ClassVar[str] = "chat.tasks.make_round"
 
     # A composite foreign key (owner, session) in the migration: a round of one person cannot be of the session of
     # another.

@@ -14,7 +14,7 @@ from memory.library.extract import LibraryFileUnreadableError, ReadFile, read_fi
 from memory.models import FileIndex, FileVersion, LibraryFile
 from memory.text.index_format import LAYOUT_VERSION
 from oneclaw.fair_slots import NoSlotError, ThreadSlots
-from oneclaw.jobs import ClaimLostError
+from oneclaw.jobs import ClaimLostError, DueJob
 
 logger = logging.getLogger(__name__)
 
@@ -26,8 +26,8 @@ MAX_ATTEMPTS = 3
 REBUILD_FILES = 50
 
 
-def run(version_id: uuid.UUID) -> uuid.UUID | None:
-    """Read the version if it is due and not claimed by another worker, and return the id of another one that is due.
+def run(version_id: uuid.UUID) -> DueJob | None:
+    """Read the version if it is due and not claimed by another worker, and return another one that is due.
 
     Idempotent: a worker that continues after one that was killed begins the file again, and writes it once.
     """
@@ -40,8 +40,8 @@ def run(version_id: uuid.UUID) -> uuid.UUID | None:
     except NoSlotError:
         # Those that read continue with what is due.
         return None
-    following: uuid.UUID | None = FileVersion.objects.due().values_list("pk", flat=True).first()
-    return following
+    following = FileVersion.objects.due().first()
+    return DueJob(following.pk) if following else None
 
 
 def _read(version: FileVersion) -> None:

@@ -45,7 +45,7 @@ from memory.prompt.sent import text_sent
 from memory.trust import suggestions
 from memory.trust.rule import SourceText
 from memory.trust.sources import sent_until
-from oneclaw.jobs import ClaimLostError
+from oneclaw.jobs import ClaimLostError, DueJob
 from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
 from oneclaw.models import Spend, clock
 from oneclaw.reasons import Reason
@@ -84,10 +84,10 @@ def request_all(locked: Mapping[uuid.UUID, MemoryAccess], reason: str) -> dict[u
     return found | {flush.session_id: flush for flush in Flush.objects.bulk_create(made)}
 
 
-def run(flush_id: int) -> int | None:
+def run(flush_id: int) -> DueJob | None:
     """Do the flush `flush_id`, if it is due and no other worker has claimed it.
 
-    Return the id of the session's next flush, if that is due now. An error is stored in the row, and the flush becomes
+    Return the session's next flush, if that is due now. An error is stored in the row, and the flush becomes
     due again later.
     """
     claim = claim_flush(flush_id)
@@ -116,7 +116,7 @@ def run(flush_id: int) -> int | None:
         postpone(claim, error)
         return None
     following = claim.session.flushes.due().queued().first()
-    return following.pk if following else None
+    return DueJob(following.pk) if following else None
 
 
 @transaction.atomic

@@ -16,7 +16,7 @@ from memory.models import Comparison, MemoryRevision
 from memory.notes.claims import error_text
 from memory.prompt.recall import SEARCH_ERRORS
 from memory.tools import contradictions, decisions
-from oneclaw.jobs import ClaimLostError
+from oneclaw.jobs import ClaimLostError, DueJob
 from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
 from oneclaw.models import Spend
 from oneclaw.spend.calls import Payer
@@ -35,13 +35,13 @@ def request(revision: MemoryRevision) -> None:
     """Queue the comparison of the line that `revision` saved with older ones, and enqueue it on commit. Idempotent."""
     if settings.CONTRADICTIONS and revision.author is not None:
         job, is_new = Comparison.objects.get_or_create(revision=revision, defaults={"owner": revision.author})
-        hint("memory.tasks.compare_saved_line", job.pk if is_new else None, countdown=CALL_WAIT_SECONDS)
+        hint(Comparison.TASK, job.pk if is_new else None, countdown=CALL_WAIT_SECONDS)
 
 
-def run(comparison_id: int) -> float | None:
+def run(comparison_id: int) -> DueJob | None:
     """Do the comparison, if it is due and no other worker has claimed it, and ask the person about what it finds.
 
-    Return the seconds after which it is due again, because its tool call is still running. A failure is stored in the
+    Return it when it is due again, because its tool call is still running. A failure is stored in the
     row, and the comparison becomes due again later, TRIES_MAX_COUNT times at most.
     """
     job: Comparison | None = Comparison.objects.claim(comparison_id)
@@ -54,7 +54,7 @@ def run(comparison_id: int) -> float | None:
     try:
         if _is_call_running(job):
             job.release(CALL_WAIT_SECONDS)
-            return CALL_WAIT_SECONDS
+            return DueJob(comparison_id, CALL_WAIT_SECONDS)
         _compare(job)
     except ClaimLostError:
         logger.warning("Comparison %s was claimed by another worker.", comparison_id)

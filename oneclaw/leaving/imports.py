@@ -43,7 +43,7 @@ def begin(user: User, upload: UploadedFile | None) -> AccountImport:
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
                 for piece in upload.chunks():
                     file.write(piece)
-            hint("chat.tasks.take_account_in", job.pk)
+            hint(AccountImport.TASK, job.pk)
     except IntegrityError:
         raise ImportRunningError from None
     return job

@@ -159,7 +159,7 @@ def begin(
     for sign_in in UserSession.objects.filter(user=person):
         sign_in.end()
     record(AuditKind.PERSON_LEAVES, actor=by or person, person=person, offboarding=job.pk)
-    hint("chat.tasks.offboard", job.pk)
+    hint(Offboarding.TASK, job.pk)
     return job
 
 

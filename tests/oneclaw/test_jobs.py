@@ -2,15 +2,18 @@
 
 import datetime as dt
 import threading
+from types import SimpleNamespace
 
 import pytest
+from celery import current_app
 from django.db import connection, transaction
 from django.utils import timezone
 
 from chat.models import ImportJob
 from memory.models import DocumentJob, Flush
-from oneclaw import jobs
-from oneclaw.jobs import ClaimLostError
+from oneclaw import jobs, tasks
+from oneclaw.jobs import ClaimLostError, DueJob
+from oneclaw.models import AccountImport
 
 
 @pytest.fixture
@@ -132,6 +135,43 @@ def test_a_worker_whose_clock_is_wrong_steals_no_claim_and_sees_what_is_due(job,
 def test_the_leases_are_those_of_the_settings(settings):
     assert Flush.LEASE_SECONDS == DocumentJob.LEASE_SECONDS == settings.FLUSH_LEASE_SECONDS
     assert jobs.BACKOFF_SECONDS[0] == 15
+
+
+# Tasks of a previous release are in the queue during an upgrade.
+TASKS = {
+    "chat": {"make_round", "run_beat", "take_in", "offboard", "take_account_in"},
+    "memory": {"flush_session", "run_document_job", "compare_saved_line", "read_library_file"},
+}
+
+
+def test_each_kind_of_job_has_its_task_by_the_name_of_earlier_releases():
+    names = {f"{app}.tasks.{name}" for app, found in TASKS.items() for name in found}
+    assert {kind.TASK for kind in jobs.kinds()} == names
+    assert len(jobs.kinds()) == len(names)
+    assert {name for name in names if name in current_app.tasks} == names
+
+
+def test_a_sweep_sends_the_jobs_of_its_app_that_are_due(job, ada, stranger, monkeypatch):
+    sent = []
+    monkeypatch.setattr(tasks, "send", lambda task, *arguments: sent.append((task, *arguments)))
+    of_account = AccountImport.objects.create(owner=ada)
+    AccountImport.objects.create(owner=stranger, due_at=timezone.now() + dt.timedelta(minutes=1))
+    tasks.sweep_jobs("memory")
+    assert sent == []
+    tasks.sweep_jobs("chat")
+    assert sorted(sent) == [("chat.tasks.take_account_in", of_account.pk), ("chat.tasks.take_in", job.pk)]
+
+
+def test_the_task_of_a_job_sends_the_one_that_is_due_after_it(job, monkeypatch):
+    done, sent = [], []
+    following = iter((None, DueJob(7, 2.5)))
+    monkeypatch.setattr(tasks, "send", lambda *arguments, countdown: sent.append((*arguments, countdown)))
+    kind = SimpleNamespace(TASK="tests.other", _meta=ImportJob._meta)
+    do = tasks.job_task(kind, lambda pk: done.append(pk) or next(following))
+    do(str(job.pk))
+    assert (done, sent) == ([job.pk], [])
+    do(str(job.pk))
+    assert sent == [("tests.other", 7, 2.5)]
 
 
 def test_of_a_person_only_the_own_jobs_are_visible(job, ada, stranger):

@@ -28,9 +28,8 @@ BEFORE = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 def do(session, reason="switched"):
     """One trigger and everything that follows from it."""
     queued = flush.request(session, reason)
-    following = queued.pk if queued else None
-    while following:
-        following = flush.run(following)
+    while queued:
+        queued = flush.run(queued.pk)
 
 
 def in_a_thread(function, *arguments):

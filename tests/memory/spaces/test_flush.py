@@ -23,9 +23,8 @@ from tests.scripted import answer
 
 def do(session, reason="switched"):
     queued = flush.request(session, reason)
-    following = queued.pk if queued else None
-    while following:
-        following = flush.run(following)
+    while queued:
+        queued = flush.run(queued.pk)
 
 
 def violations():
