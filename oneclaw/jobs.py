@@ -3,11 +3,12 @@
     job = Flush.objects.claim(pk)       # None: not due, or another worker has it
     job.heartbeat()                     # still at work: renews the lease
     with job.heartbeats(): …            # renews it again and again, while a model is asked
-    job.finish()                        # or postpone(…), or release()
+    with job.attempt(ModelRequestError): …   # put back when that fails
+    job.finish()                        # or release(), or wait(…)
 
 The rows are the queue; a task of Celery (TASK) is only a hint that one of them is due, and a sweep sends each hint
 again (oneclaw/tasks.py). A failed job is retried after a backoff
-(postpone). A worker that dies loses its claim when the lease ends, and another one claims the row. Each claim has a
+(put_back). A worker that dies loses its claim when the lease ends, and another one claims the row. Each claim has a
 token of its own, and every write of a job asks for it, so a worker whose claim has expired gets ClaimLostError and
 writes nothing.
 
@@ -23,9 +24,9 @@ import datetime as dt
 import logging
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
 from django.apps import apps
 from django.db import DatabaseError, connection, models
@@ -44,10 +45,20 @@ LEASE_HEARTBEATS_COUNT = 4
 # Seconds from one failure to the next attempt.
 BACKOFF_SECONDS = (15, 60, 300, 900)
 OPEN_STATUSES = ("queued", "running")
+ERROR_MAX_CHARS = 1_000
 
 
 class ClaimLostError(Exception):
     """The claim is no longer valid: another worker has claimed the job, or its row was deleted."""
+
+
+@runtime_checkable
+class WaitsError(Protocol):
+    """A failure after which a job is tried again in `wait_seconds`, and which does not count as an attempt."""
+
+    @property
+    def wait_seconds(self) -> float:
+        """Return the seconds until then."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +136,8 @@ class Job(models.Model):
     TASK: ClassVar[str]
     # How many jobs of the kind one sweep sends at most: a long queue makes each task in it wait.
     SWEEP_MAX_COUNT: ClassVar[int] = 1000
+    # The attempts after which a job that goes on failing has failed for good; None: it never has.
+    MAX_ATTEMPTS: ClassVar[int | None] = None
 
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
@@ -180,6 +193,43 @@ class Job(models.Model):
             done.set()
             thread.join()
 
+    @contextlib.contextmanager
+    def attempt(
+        self,
+        *expected: type[Exception],
+        faults: tuple[type[Exception], ...] = (),
+        put_back: Callable[[Exception], object] | None = None,
+    ) -> Iterator[None]:
+        """Store how the work in the block fails: after an error of `expected`, or of `faults`, which are logged with
+        their traceback, the job is put back.
+
+        With a lost claim nothing is written. Any other error rises, and the job is claimed again once its lease ends.
+        """
+        try:
+            yield
+        except ClaimLostError:
+            logger.warning("%s %s was claimed by another worker, or removed.", type(self).__name__, self.pk)
+        except (*expected, *faults) as error:
+            level = logging.WARNING if isinstance(error, expected) else logging.ERROR
+            about = type(self).__name__, self.pk, self.attempts, type(error).__name__
+            logger.log(level, "%s %s failed in attempt %s: %s", *about, exc_info=level == logging.ERROR)
+            with contextlib.suppress(ClaimLostError):
+                (put_back or self.put_back)(error)
+
+    def put_back(self, error: Exception, **changes: object) -> bool:
+        """Queue the job again after `error`, and write `changes`; return False when it has failed for good.
+
+        Raise ClaimLostError when the claim is no longer valid.
+        """
+        if isinstance(error, WaitsError):
+            self.wait(error.wait_seconds, error_text(error), **changes)
+        elif self.MAX_ATTEMPTS is not None and self.attempts >= self.MAX_ATTEMPTS:
+            self.finish(self.Status.FAILED, error_text(error), **changes)
+            return False
+        else:
+            self.postpone(error_text(error), **changes)
+        return True
+
     def finish(self, status: str = Status.DONE, error: str = "", **changes: object) -> None:
         """End the job with `status` and write `changes`. Raise ClaimLostError when the claim is no longer valid."""
         self._end_claim(changes | {"status": status, "error": error, "finished_at": clock.database_now()})
@@ -230,6 +280,11 @@ class Job(models.Model):
         held = type(self).objects.filter(pk=self.pk, token=self.token)
         if self.token is None or not held.update(**changes):
             raise ClaimLostError
+
+
+def error_text(error: Exception) -> str:
+    """Return the text about `error` for the row of a job."""
+    return f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARS]
 
 
 def kinds() -> list[type[Job]]:

@@ -8,9 +8,8 @@ The model is called outside of any transaction, by the worker that holds the cla
 import logging
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import cast
 
 from django.conf import settings
@@ -55,9 +54,6 @@ PREPARE_SECONDS = 5
 # Tries with a model before an extract takes the place of its summary, and of those the ones with the provider's own.
 MODEL_MAX_ATTEMPTS = 5
 API_MAX_ATTEMPTS = 2
-# Tries of all kinds: an extract needs no model, so these fail by a defect.
-TRIES_MAX_COUNT = 8
-ERROR_MAX_CHARS = 1_000
 # A summary may have this many times the tokens that are planned for it.
 SUMMARY_MAX_FACTOR = 2
 
@@ -132,7 +128,10 @@ def run(round_id: int, *, is_urgent: bool = False) -> DueJob | None:
     claimed: ContextRound | None = ContextRound.objects.claim(round_id)
     if claimed is None:
         return None
-    try:
+    # Any app takes part in it, and a bug in one must not end the turn that waits for the round.
+    with claimed.attempt(
+        ModelRequestError, SummaryRejectedError, faults=(Exception,), put_back=partial(put_back, claimed)
+    ):
         work = work_of(claimed)
         if work is None:
             claimed.finish(ContextRound.Status.NOTHING)
@@ -155,18 +154,6 @@ def run(round_id: int, *, is_urgent: bool = False) -> DueJob | None:
         with claimed.heartbeats():
             summary = summary_of(work, is_urgent=is_urgent)
         finish(work, summary)
-    except ClaimLostError:
-        logger.warning("Context round %s was claimed by another process.", round_id)
-    except llm.BudgetUsedUpError as refusal:
-        with suppress(ClaimLostError):
-            claimed.wait(refusal.wait_seconds, str(refusal))
-    except (ModelRequestError, SummaryRejectedError) as failure:
-        logger.warning("Context round %s failed and is tried again: %s", round_id, failure)
-        postpone(claimed, failure)
-    except Exception as error:
-        # Any app takes part in it, and a bug in one must not end the turn that waits for the round.
-        logger.exception("Context round %s failed.", round_id)
-        postpone(claimed, error)
     return None
 
 
@@ -348,14 +335,10 @@ def lookup_for(session: ChatSession) -> str:
     return " ".join(filter(None, (each(session) for each in asked if each)))
 
 
-def postpone(claimed: ContextRound, error: Exception) -> None:
-    """Queue the round again for later; after TRIES_MAX_COUNT tries it has failed."""
-    sentence = f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARS]
-    try:
-        if claimed.attempts >= TRIES_MAX_COUNT:
-            claimed.finish(ContextRound.Status.FAILED, sentence)
-            hints.notify(claimed.session)
-        else:
-            claimed.postpone(sentence)
-    except ClaimLostError:
-        logger.warning("Context round %s was claimed by another process.", claimed.pk)
+def put_back(claimed: ContextRound, error: Exception) -> None:
+    """Queue the round again for later, and notify the pages when it has failed for good.
+
+    Raise ClaimLostError when the claim is no longer valid.
+    """
+    if not claimed.put_back(error):
+        hints.notify(claimed.session)

@@ -52,26 +52,22 @@ def _read(version: FileVersion) -> None:
             version.heartbeat(pages_read=pages)
             version.pages_read = pages
 
-    try:
-        if version.attempts > MAX_ATTEMPTS:
-            raise LibraryFileUnreadableError("faulty")
-        data = files.content_of(version)
-        if data is None:
-            raise LibraryFileUnreadableError("missing")
-        with version.heartbeats():
-            read = read_file(name, data, progress)
-            content = indexing.content_of(version, name, read.texts)
-        _finish(version, read, content)
-    except LibraryFileUnreadableError as error:
-        version.finish(FileVersion.Status.FAILED, error.code)
-        return
-    except ClaimLostError:
-        logger.info("%s was claimed by another worker, or removed.", version)
-        return
-    try:
-        vectors.embed_file(version.file_id)
-    except EmbeddingError as failure:
-        logger.info("%s waits for its vectors: %s", version, failure)
+    with version.attempt():
+        try:
+            if version.attempts > MAX_ATTEMPTS:
+                raise LibraryFileUnreadableError("faulty")
+            data = files.content_of(version)
+            if data is None:
+                raise LibraryFileUnreadableError("missing")
+            with version.heartbeats():
+                read = read_file(name, data, progress)
+                content = indexing.content_of(version, name, read.texts)
+            _finish(version, read, content)
+            vectors.embed_file(version.file_id)
+        except LibraryFileUnreadableError as error:
+            version.finish(FileVersion.Status.FAILED, error.code)
+        except EmbeddingError as failure:
+            logger.info("%s waits for its vectors: %s", version, failure)
 
 
 @transaction.atomic

@@ -9,7 +9,6 @@ Each step commits by itself and may be done twice; the account goes last, togeth
 
 import hashlib
 import json
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -19,7 +18,6 @@ from django.utils.translation import gettext_lazy as _
 
 from oneclaw.audit import holds
 from oneclaw.audit.record import record
-from oneclaw.jobs import ClaimLostError
 from oneclaw.leaving import account, parts, shared_spaces
 from oneclaw.models import AuditKind, Offboarding, Space, User
 from oneclaw.people import roles
@@ -28,8 +26,6 @@ from oneclaw.spaces import deletion
 from oneclaw.spaces.names import SpaceNames
 from oneclaw.tasks import hint
 from oneclaw.text import UserFacingError
-
-logger = logging.getLogger(__name__)
 
 
 class OffboardingError(UserFacingError):
@@ -175,19 +171,12 @@ def run(job_id: int) -> bool:
     job = Offboarding.objects.claim(job_id)
     if job is None:
         return Offboarding.objects.finished().filter(pk=job_id).exists()
-    try:
-        with job.heartbeats():
-            _remove(job)
-    except ClaimLostError:
-        logger.warning("Offboarding %s was claimed by another worker.", job_id)
-        return False
-    except Exception as error:
-        # Each app removes its own part, and any bug or fault in one must not leave an account half removed: the job
-        # stays due, and its row says why.
-        logger.exception("Offboarding %s has failed and is tried again.", job_id)
-        job.postpone(type(error).__name__)
-        return False
-    return True
+    # Each app removes its own part, and any bug or fault in one must not leave an account half removed: the job stays
+    # due, and its row says why, without what the error may quote.
+    with job.attempt(faults=(Exception,), put_back=lambda error: job.postpone(type(error).__name__)), job.heartbeats():
+        _remove(job)
+        return True
+    return False
 
 
 def _remove(job: Offboarding) -> None:

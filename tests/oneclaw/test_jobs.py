@@ -132,6 +132,64 @@ def test_a_worker_whose_clock_is_wrong_steals_no_claim_and_sees_what_is_due(job,
     assert 10 < seconds_until(row(job).due_at) < 20
 
 
+class FullError(Exception):
+    wait_seconds = 90.0
+
+
+def attempted(job, error):
+    """Let an attempt at the job fail with `error`, where ValueError is expected, and KeyError a fault."""
+    claimed = ImportJob.objects.claim(job.pk)
+    with claimed.attempt(ValueError, FullError, faults=(KeyError,)):
+        raise error
+    return row(job)
+
+
+def test_an_attempt_that_fails_is_put_back_and_logged_with_its_traceback_when_it_is_a_fault(job, caplog):
+    failed = attempted(job, ValueError("no"))
+    assert (failed.status, failed.attempts, failed.error, failed.token) == ("queued", 1, "ValueError: no", None)
+    assert 10 < seconds_until(failed.due_at) < 20
+    ImportJob.objects.update(due_at=timezone.now())
+    failed = attempted(job, KeyError("tea"))
+    assert (failed.status, failed.attempts, failed.error) == ("queued", 2, "KeyError: 'tea'")
+    assert 50 < seconds_until(failed.due_at) < 65
+    assert [bool(record.exc_info) for record in caplog.records] == [False, True]
+    assert f"ImportJob {job.pk} failed in attempt 2: KeyError" in caplog.text
+
+
+def test_an_attempt_that_has_to_wait_does_not_count(job):
+    waiting = attempted(job, FullError())
+    assert (waiting.status, waiting.attempts) == ("queued", 0)
+    assert 85 < seconds_until(waiting.due_at) < 95
+
+
+def test_after_its_last_attempt_a_job_has_failed(job, monkeypatch):
+    monkeypatch.setattr(ImportJob, "MAX_ATTEMPTS", 2)
+    assert attempted(job, ValueError("no")).status == "queued"
+    ImportJob.objects.update(due_at=timezone.now())
+    failed = attempted(job, ValueError("no"))
+    assert (failed.status, failed.error, failed.is_open) == ("failed", "ValueError: no", False)
+
+
+def test_an_error_that_nobody_expected_rises_and_the_job_is_claimed_again_after_its_lease(job):
+    with pytest.raises(TypeError):
+        attempted(job, TypeError())
+    assert row(job).status == "running"
+    end_lease()
+    assert ImportJob.objects.due_ids() == [job.pk]
+
+
+@pytest.mark.parametrize("error", [None, ValueError("late")])
+def test_an_attempt_that_has_lost_its_claim_writes_nothing(job, error):
+    slow = ImportJob.objects.claim(job.pk)
+    end_lease()
+    fast = ImportJob.objects.claim(job.pk)
+    with slow.attempt(ValueError):
+        if error:
+            raise error
+        slow.finish()
+    assert (row(job).token, row(job).status, row(job).error) == (fast.token, "running", "")
+
+
 def test_the_leases_are_those_of_the_settings(settings):
     assert Flush.LEASE_SECONDS == DocumentJob.LEASE_SECONDS == settings.FLUSH_LEASE_SECONDS
     assert jobs.BACKOFF_SECONDS[0] == 15

@@ -26,7 +26,7 @@ from chat.transfer.importing.formats import conversation_of, title_of
 from chat.transfer.importing.grow import grow_session
 from chat.transfer.importing.reasons import ImportFileRefusedError, NotImportableError
 from oneclaw import pubsub
-from oneclaw.jobs import ClaimLostError, DueJob
+from oneclaw.jobs import DueJob
 from oneclaw.leaving import imports
 from oneclaw.models import AccountImport, User
 from oneclaw.tasks import hint
@@ -71,14 +71,13 @@ def run(job_id: uuid.UUID) -> DueJob | None:
     job = ImportJob.objects.claim(job_id)
     if job is None:
         return None
-    try:
-        if job.total is None:
-            _unpack(job)
-        return DueJob(job_id) if _take_in(job) else None
-    except ImportFileRefusedError as refusal:
-        _finish(job, ImportJob.Status.FAILED, refusal.code)
-    except ClaimLostError:
-        logger.warning("Import %s was claimed by another worker.", job_id)
+    with job.attempt():
+        try:
+            if job.total is None:
+                _unpack(job)
+            return DueJob(job_id) if _take_in(job) else None
+        except ImportFileRefusedError as refusal:
+            _finish(job, ImportJob.Status.FAILED, refusal.code)
     return None
 
 

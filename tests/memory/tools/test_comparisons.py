@@ -150,10 +150,10 @@ def test_nothing_is_asked_about_a_line_that_is_gone(job, scripted, ada, space):
 
 def test_after_many_failures_the_line_stays_as_it_is(job, scripted):
     scripted.default = lambda body: bad_request()
-    for _ in range(comparisons.TRIES_MAX_COUNT + 2):
+    for _ in range(Comparison.MAX_ATTEMPTS + 2):
         later()
     job.refresh_from_db()
-    assert (job.status, job.attempts) == ("failed", comparisons.TRIES_MAX_COUNT)
+    assert (job.status, job.attempts) == ("failed", Comparison.MAX_ATTEMPTS)
     assert "BadRequestError" in job.error
 
 
