@@ -10,10 +10,10 @@ from django.utils.translation import gettext_lazy as _
 
 from oneclaw.jobs import Job
 from oneclaw.leaving import archive
-from oneclaw.leaving.zipping import ArchiveTooLargeError, BadArchiveError
 from oneclaw.models import AccountImport, User
 from oneclaw.tasks import hint
 from oneclaw.text import UserFacingError, replace_unstorable
+from oneclaw.zipping import ArchiveTooLargeError, BadArchiveError
 
 # Attempts until the job ends: one that kills its worker must not do so for ever.
 MAX_ATTEMPTS = 3

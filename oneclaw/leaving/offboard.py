@@ -16,9 +16,11 @@ from allauth.usersessions.models import UserSession
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
+from oneclaw import domains
 from oneclaw.audit import holds
 from oneclaw.audit.record import record
-from oneclaw.leaving import account, parts, shared_spaces
+from oneclaw.domains import PersonPart
+from oneclaw.leaving import account, shared_spaces
 from oneclaw.models import AuditKind, Offboarding, Space, User
 from oneclaw.people import roles
 from oneclaw.reasons import Reason
@@ -93,7 +95,7 @@ def plan(person: User) -> LeavingPlan:
     """Return what the removal of `person` concerns."""
     counts: dict[str, int] = {}
     hashes: dict[str, str] = {}
-    for part in parts.registered():
+    for part in _parts():
         counts |= part.counts(person)
         hashes |= part.hashes(person)
     alone = shared_spaces.owned_alone(person)
@@ -162,7 +164,7 @@ def begin(
 def refuse_if_held(person: User) -> None:
     """Raise HeldError when a legal hold keeps something that would go with `person`: theirs, or of a shared space."""
     private = Space.objects.filter(owner=person, kind__in=Space.PRIVATE)
-    shared = [space for part in parts.registered() for space in part.spaces(person)]
+    shared = [space for part in _parts() for space in part.spaces(person)]
     holds.refuse_if_held(people=[person], spaces=[*private, *shared])
 
 
@@ -188,9 +190,9 @@ def _remove(job: Offboarding) -> None:
     refuse_if_held(person)
     receiver = User.objects.filter(pk=job.receiver or 0, is_active=True).first()
     shared_spaces.hand_over(person, receiver, job.choices)
-    for part in parts.registered():
+    for part in _parts():
         part.hand_over(person, receiver)
-    for part in parts.registered():
+    for part in _parts():
         part.remove(person, job.heartbeat)
     with transaction.atomic():
         record(
@@ -203,3 +205,7 @@ def _remove(job: Offboarding) -> None:
         )
         account.remove(person)
         job.finish()
+
+
+def _parts() -> list[PersonPart]:
+    return [each.person for each in domains.registered() if each.person]
