@@ -171,8 +171,7 @@ def what_came(user: "User", session_id: uuid.UUID, injection: Injection, before:
     session = ChatSession.objects.get(pk=session_id)
     following = flush.request(session, "switched")
     while following is not None:
-        number = flush.run(following.pk)
-        following = session.flushes.get(pk=number) if number else None
+        following = flush.run(following.pk)
     for job_id in DocumentJob.objects.due_ids():
         document_jobs.run(job_id)
     fresh = MemoryRevision.objects.filter(space__owner=user).exclude(pk__in=before)

@@ -40,17 +40,13 @@ def label_of(model: str) -> str:
     return gettext("Demo") if model == llm.DEMO_MODEL else model
 
 
-def asker_id(session: ChatSession) -> int:
-    """Return the id of the person whose rights decide which model answers in `session`."""
-    return session.asked_by_id or session.owner_id
-
-
-def model_of(session: ChatSession) -> str:
-    """Return the model that answers in `session`: the chosen one if it is still offered to who asks, else the agent's
-    or the server's."""
-    if session.model and session.model in offered_models() and llm.may_use(asker_id(session), session.model):
+def model_of(session: ChatSession, asker_id: int | None = None) -> str:
+    """Return the model that answers the person `asker_id` in `session`: the chosen one if it is still offered to them,
+    else the agent's or the server's. None: the owner of the session."""
+    person_id = asker_id or session.owner_id
+    if session.model and session.model in offered_models() and llm.may_use(person_id, session.model):
         return session.model
-    return model_of_agent(session.agent, asker_id(session))
+    return model_of_agent(session.agent, person_id)
 
 
 def model_of_agent(agent: Agent, user_id: int | None = None) -> str:
@@ -61,12 +57,13 @@ def model_of_agent(agent: Agent, user_id: int | None = None) -> str:
     return own if own and (person_id is None or llm.may_use(person_id, own)) else settings.MODEL
 
 
-def wanted_model(session: ChatSession) -> str:
-    """Return the model that was chosen for `session` or its agent, if another one answers in its place; else ""."""
+def wanted_model(session: ChatSession, asker_id: int | None = None) -> str:
+    """Return the model that was chosen for `session` or its agent, if another one answers `asker_id` in its place;
+    else ""."""
     wanted = session.model or session.agent.model
-    return wanted if wanted and not llm.is_demo() and wanted != model_of(session) else ""
+    return wanted if wanted and not llm.is_demo() and wanted != model_of(session, asker_id) else ""
 
 
-def answers_without_memory(session: ChatSession) -> bool:
-    """Return whether the model of `session` is sent nothing of anybody's memory."""
-    return llm.answers_without_memory(model_of(session))
+def answers_without_memory(session: ChatSession, asker_id: int | None = None) -> bool:
+    """Return whether the model that answers `asker_id` in `session` is sent nothing of anybody's memory."""
+    return llm.answers_without_memory(model_of(session, asker_id))

@@ -6,7 +6,7 @@ class ChatConfig(AppConfig):
     verbose_name = "Conversations"
 
     def ready(self) -> None:
-        from chat import extensions, wordings
+        from chat import extensions, invariants, wordings
         from chat.compaction import planning  # noqa: F401
         from chat.context.results import CHAT
         from chat.conversations import titles  # noqa: F401
@@ -20,14 +20,20 @@ class ChatConfig(AppConfig):
         from chat.session_tools import receivers  # noqa: F401
         from chat.session_tools.extension import SESSION_TOOLS
         from chat.transfer import account, leaving
-        from oneclaw import reasons
-        from oneclaw.leaving import archive, parts
-        from oneclaw.spaces import deletion
+        from oneclaw import domains
+        from oneclaw.domains import Domain
 
-        deletion.register(spaces.PART)
-        parts.register(leaving.PART)
-        archive.register(account.PART)
-        reasons.register(wordings.WORDINGS)
+        domains.register(
+            Domain(
+                "chat",
+                wordings.WORDINGS,
+                invariants.INVARIANTS,
+                leaving.REFERENCES,
+                space=spaces.PART,
+                person=leaving.PART,
+                archive=account.PART,
+            )
+        )
         extensions.register(CHAT)
         extensions.register(SCHEDULES)
         extensions.register(SESSION_TOOLS)

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from chat.attachments import disk
 from chat.attachments.store import small_name
 from chat.models import Attachment
-from oneclaw.invariants import Invariant, grace_seconds, violations_by_query
+from oneclaw.domains import Invariant
+from oneclaw.invariants import grace_seconds, violations_by_query
 
 NO_GAP = """
     SELECT format('session %%s counts %%s messages but has %%s, numbered %%s to %%s',

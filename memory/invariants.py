@@ -20,7 +20,8 @@ from memory.library import checks as library_checks
 from memory.models import Flush, MemoryDocument
 from memory.policy.switches import Switch, was_off
 from memory.policy.tombstones import of_space
-from oneclaw.invariants import Invariant, grace_seconds, violations_by_query
+from oneclaw.domains import Invariant
+from oneclaw.invariants import grace_seconds, violations_by_query
 from oneclaw.locks import hold
 
 # How many documents are read together; each may have a megabyte.

@@ -18,30 +18,27 @@ from memory.models import (
     TranscriptIndex,
 )
 from memory.notes.flush import cover_imported
-from oneclaw.leaving.parts import Alive, PersonPart
-from oneclaw.leaving.references import Way, declare
+from oneclaw.domains import Alive, PersonPart, Way
 from oneclaw.models import Space, User
 
-declare(
-    {
-        "memory.AgentSpace.owner": Way.DELETED,
-        "memory.SwitchChoice.user": Way.DELETED,
-        "memory.MemoryRevision.author": Way.ANONYMISED,
-        "memory.Upload.owner": Way.DELETED,
-        "memory.Comparison.owner": Way.DELETED,
-        "memory.TranscriptIndex.owner": Way.DELETED,
-        "memory.LineFeedback.user": Way.DELETED,
-        "memory.Flush.owner": Way.DELETED,
-        "memory.DocumentJob.owner": Way.DELETED,
-        "memory.Forgetting.author": Way.ANONYMISED,
-        "memory.FileVersion.owner": Way.ANONYMISED,
-        "memory.MemoryRevision.approved_by": Way.ANONYMISED,
-        "memory.Proposal.author": Way.ANONYMISED,
-        "memory.Proposal.decided_by": Way.ANONYMISED,
-        "memory.SkillApproval.user": Way.DELETED,
-        "memory.DemoWalk.user": Way.DELETED,
-    }
-)
+REFERENCES = {
+    "memory.AgentSpace.owner": Way.DELETED,
+    "memory.SwitchChoice.user": Way.DELETED,
+    "memory.MemoryRevision.author": Way.ANONYMISED,
+    "memory.Upload.owner": Way.DELETED,
+    "memory.Comparison.owner": Way.DELETED,
+    "memory.TranscriptIndex.owner": Way.DELETED,
+    "memory.LineFeedback.user": Way.DELETED,
+    "memory.Flush.owner": Way.DELETED,
+    "memory.DocumentJob.owner": Way.DELETED,
+    "memory.Forgetting.author": Way.ANONYMISED,
+    "memory.FileVersion.owner": Way.ANONYMISED,
+    "memory.MemoryRevision.approved_by": Way.ANONYMISED,
+    "memory.Proposal.author": Way.ANONYMISED,
+    "memory.Proposal.decided_by": Way.ANONYMISED,
+    "memory.SkillApproval.user": Way.DELETED,
+    "memory.DemoWalk.user": Way.DELETED,
+}
 
 
 def private_spaces(person: User) -> list[Space]:
@@ -97,4 +94,4 @@ def begin_anew(session: ChatSession) -> None:
         cover_imported(session, 0)
 
 
-PART = PersonPart("memory", counts, hashes, hand_over, remove)
+PART = PersonPart(counts, hashes, hand_over, remove)

@@ -1,6 +1,5 @@
 """Define the tasks of memory. They take ids, contain no logic, and are idempotent."""
 
-import uuid
 from collections.abc import Sequence
 
 from celery import shared_task
@@ -23,13 +22,10 @@ from memory.notes import document_jobs, flush
 from memory.overview import grouping
 from memory.tools import comparisons, reviews
 from memory.transfer import imports
+from oneclaw.jobs import DueJob
 from oneclaw.models import User
-from oneclaw.tasks import hint, send
+from oneclaw.tasks import hint, job_task, send, sweep_jobs
 
-# How many jobs of a kind one sweep enqueues at most: a long queue of hints makes each of them slow.
-SWEEP_MAX_JOBS = 200
-# How many files of libraries one sweep enqueues.
-READING_MAX_CHAINS = 2
 # How many documents one sweep enqueues at most for their index, and as many for their file.
 SWEEP_MAX_DOCUMENTS = 1000
 
@@ -109,27 +105,19 @@ def group_entries(document_id: int) -> None:
     grouping.group(document_id)
 
 
-@shared_task
-def flush_session(flush_id: int) -> None:
+def _flush(flush_id: int) -> DueJob | None:
     following = flush.run(flush_id)
-    if following is not None:
-        send(flush_session, following)
-    elif not Flush.objects.due().exists():
-        # Notes have priority over other documents: those wait until no flush is due.
-        for job_id in DocumentJob.objects.due_ids():
-            send(run_document_job, job_id)
+    if following is None:
+        # They have waited until no flush is due.
+        for job_id in DocumentJob.objects.to_send():
+            send(DocumentJob.TASK, job_id)
+    return following
 
 
-@shared_task
-def run_document_job(job_id: int) -> None:
-    document_jobs.run(job_id)
-
-
-@shared_task
-def compare_saved_line(comparison_id: int) -> None:
-    seconds = comparisons.run(comparison_id)
-    if seconds is not None:
-        send(compare_saved_line, comparison_id, countdown=seconds)
+flush_session = job_task(Flush, _flush)
+run_document_job = job_task(DocumentJob, document_jobs.run)
+compare_saved_line = job_task(Comparison, comparisons.run)
+read_library_file = job_task(FileVersion, library_reading.run)
 
 
 @shared_task
@@ -195,13 +183,6 @@ def finish_forgettings() -> None:
 
 
 @shared_task
-def read_library_file(version_id: str) -> None:
-    following = library_reading.run(uuid.UUID(version_id))
-    if following is not None:
-        send(read_library_file, str(following))
-
-
-@shared_task
 def prune_library(space_id: int) -> None:
     # For hints that processes of the previous release send during an upgrade.
     library_vectors.prune(space_id)
@@ -220,20 +201,11 @@ def sweep() -> None:
     """Enqueue all jobs that are due by their rows, because a task was lost or a worker died."""
     for session in flush.idle():
         flush.request(session, "idle")
-    flushes = Flush.objects.due_ids(SWEEP_MAX_JOBS)
-    for flush_id in flushes:
-        send(flush_session, flush_id)
-    for job_id in [] if flushes else DocumentJob.objects.due_ids(SWEEP_MAX_JOBS):
-        send(run_document_job, job_id)
+    sweep_jobs("memory")
     for document_id in MemoryDocument.objects.to_index().first_ids(SWEEP_MAX_DOCUMENTS):
         send(index_document, document_id)
     for document_id in MemoryDocument.objects.to_mirror().first_ids(SWEEP_MAX_DOCUMENTS):
         send(mirror_document, document_id)
-    for comparison_id in Comparison.objects.due_ids(SWEEP_MAX_JOBS):
-        send(compare_saved_line, comparison_id)
-    # Each reads what is due after it.
-    for version_id in FileVersion.objects.due_ids(READING_MAX_CHAINS):
-        send(read_library_file, str(version_id))
     imports.delete_expired()
     _send_due_transcripts()
     send(scan_folders)

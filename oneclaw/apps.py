@@ -10,14 +10,14 @@ class OneClawConfig(AppConfig):
     verbose_name = "People and spaces"
 
     def ready(self) -> None:
-        from oneclaw import reasons, wordings
+        from oneclaw import domains, wordings
         from oneclaw.audit import receivers as audit_receivers  # noqa: F401 - connects its receivers
-        from oneclaw.leaving import account  # noqa: F401 - declares what becomes of rows
+        from oneclaw.leaving import account
         from oneclaw.people import invitations, passwords  # noqa: F401 - connect their receivers
         from oneclaw.people.sign_in import single_sign_on  # noqa: F401 - connect their receivers
         from oneclaw.spaces import receivers  # noqa: F401
 
-        reasons.register(wordings.WORDINGS)
+        domains.register(domains.Domain("oneclaw", wordings.WORDINGS, account.INVARIANTS, account.REFERENCES))
 
 
 class StaticFilesAppConfig(StaticFilesConfig):

@@ -1,22 +1,19 @@
 """Check the invariants: rules that must hold over the whole database after any crash.
 
-An app with invariants has a module `invariants` with a list INVARIANTS; `check()` checks those of all apps, and the
-rules of every job.
+Those of an app are in its Domain (oneclaw/domains.py); `check()` checks those of all apps, and the rules of every job.
 """
 
 import datetime as dt
-import importlib
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-from django.apps import apps
 from django.conf import settings
 from django.db import connection
-from django.utils.module_loading import module_has_submodule
 
-from oneclaw.jobs import Job
+from oneclaw import domains, jobs
+from oneclaw.domains import Invariant
 from oneclaw.models import InvariantRun, clock
 
 # Violations whose text a run stores; further ones are only counted.
@@ -56,14 +53,6 @@ SPACES_HAVE_OWNERS = """
 
 
 @dataclass(frozen=True)
-class Invariant:
-    """A rule over the database. `violations` returns one sentence for each violation, which names the row."""
-
-    name: str
-    violations: Callable[[], Iterable[str]]
-
-
-@dataclass(frozen=True)
 class Violation:
     """One violation of an invariant, as a sentence that names the row."""
 
@@ -98,10 +87,9 @@ def run(on_violation: Callable[[Violation], None] = lambda violation: None) -> I
 
 def broken_jobs() -> Iterator[str]:
     """Yield a sentence for each job of any kind whose columns contradict each other, or that no worker claims."""
-    for model in apps.get_models():
-        if issubclass(model, Job):
-            name, table = model._meta.verbose_name, model._meta.db_table
-            yield from violations_by_query(JOB_RULES.format(name=name, table=table))()
+    for model in jobs.kinds():
+        name, table = model._meta.verbose_name, model._meta.db_table
+        yield from violations_by_query(JOB_RULES.format(name=name, table=table))()
 
 
 def run_if_due() -> None:
@@ -110,25 +98,13 @@ def run_if_due() -> None:
         run()
 
 
-_registered: list[Invariant] = []
-
-
-def register(invariant: Invariant) -> None:
-    """Add an invariant of a part of the platform that this module must not import."""
-    _registered.append(invariant)
-
-
 def all_invariants() -> list[Invariant]:
     """Return the invariants of all installed apps."""
     found = [
         Invariant("a job is what its status says, and is done in time", broken_jobs),
         Invariant("a space has an owner, and a private one nobody else", violations_by_query(SPACES_HAVE_OWNERS)),
     ]
-    found += _registered
-    for config in apps.get_app_configs():
-        if config.name != "oneclaw" and module_has_submodule(config.module, "invariants"):
-            found += importlib.import_module(f"{config.name}.invariants").INVARIANTS
-    return found
+    return found + [each for domain in domains.registered() for each in domain.invariants]
 
 
 def violations_by_query(sql: str, **parameters: Any) -> Callable[[], Iterator[str]]:

@@ -3,10 +3,12 @@
     job = Flush.objects.claim(pk)       # None: not due, or another worker has it
     job.heartbeat()                     # still at work: renews the lease
     with job.heartbeats(): …            # renews it again and again, while a model is asked
-    job.finish()                        # or postpone(…), or release()
+    with job.attempt(ModelRequestError): …   # put back when that fails
+    job.finish()                        # or release(), or wait(…)
 
-The rows are the queue; a task of Celery is only a hint that one of them is due. A failed job is retried after a backoff
-(postpone). A worker that dies loses its claim when the lease ends, and another one claims the row. Each claim has a
+The rows are the queue; a task of Celery (TASK) is only a hint that one of them is due, and a sweep sends each hint
+again (oneclaw/tasks.py). A failed job is retried after a backoff
+(put_back). A worker that dies loses its claim when the lease ends, and another one claims the row. Each claim has a
 token of its own, and every write of a job asks for it, so a worker whose claim has expired gets ClaimLostError and
 writes nothing.
 
@@ -22,9 +24,11 @@ import datetime as dt
 import logging
 import threading
 import uuid
-from collections.abc import Iterator
-from typing import Any, ClassVar, Self, TypeVar
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
+from django.apps import apps
 from django.db import DatabaseError, connection, models
 from django.db.models import F, Q
 from django.db.models.expressions import Combinable
@@ -41,10 +45,28 @@ LEASE_HEARTBEATS_COUNT = 4
 # Seconds from one failure to the next attempt.
 BACKOFF_SECONDS = (15, 60, 300, 900)
 OPEN_STATUSES = ("queued", "running")
+ERROR_MAX_CHARS = 1_000
 
 
 class ClaimLostError(Exception):
     """The claim is no longer valid: another worker has claimed the job, or its row was deleted."""
+
+
+@runtime_checkable
+class WaitsError(Protocol):
+    """A failure after which a job is tried again in `wait_seconds`, and which does not count as an attempt."""
+
+    @property
+    def wait_seconds(self) -> float:
+        """Return the seconds until then."""
+
+
+@dataclass(frozen=True)
+class DueJob:
+    """The job that is due after the one that was done: its primary key, and in how many seconds."""
+
+    pk: Any
+    seconds: float = 0
 
 
 J = TypeVar("J", bound="Job")
@@ -84,6 +106,10 @@ class JobQuerySet(models.QuerySet[J]):
         """Return the primary keys of at most `limit` jobs to claim now, earliest due first."""
         return list(self.due().values_list("pk", flat=True)[:limit])
 
+    def to_send(self) -> list[Any]:
+        """Return the primary keys of the jobs that a sweep sends to the workers."""
+        return self.due_ids(self.model.SWEEP_MAX_COUNT)
+
     def claim(self, pk: object, **changes: object) -> J | None:
         """Claim the job `pk`, write `changes` and return it; None when it is not due or is claimed already."""
         token = uuid.uuid4()
@@ -106,6 +132,12 @@ class Job(models.Model):
 
     # How long a worker may be silent before another one claims its job.
     LEASE_SECONDS: ClassVar[float]
+    # The name of its task. Those of a previous release may be in the queue, so it never changes.
+    TASK: ClassVar[str]
+    # How many jobs of the kind one sweep sends at most: a long queue makes each task in it wait.
+    SWEEP_MAX_COUNT: ClassVar[int] = 1000
+    # The attempts after which a job that goes on failing has failed for good; None: it never has.
+    MAX_ATTEMPTS: ClassVar[int | None] = None
 
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED)
@@ -161,6 +193,43 @@ class Job(models.Model):
             done.set()
             thread.join()
 
+    @contextlib.contextmanager
+    def attempt(
+        self,
+        *expected: type[Exception],
+        faults: tuple[type[Exception], ...] = (),
+        put_back: Callable[[Exception], object] | None = None,
+    ) -> Iterator[None]:
+        """Store how the work in the block fails: after an error of `expected`, or of `faults`, which are logged with
+        their traceback, the job is put back.
+
+        With a lost claim nothing is written. Any other error rises, and the job is claimed again once its lease ends.
+        """
+        try:
+            yield
+        except ClaimLostError:
+            logger.warning("%s %s was claimed by another worker, or removed.", type(self).__name__, self.pk)
+        except (*expected, *faults) as error:
+            level = logging.WARNING if isinstance(error, expected) else logging.ERROR
+            about = type(self).__name__, self.pk, self.attempts, type(error).__name__
+            logger.log(level, "%s %s failed in attempt %s: %s", *about, exc_info=level == logging.ERROR)
+            with contextlib.suppress(ClaimLostError):
+                (put_back or self.put_back)(error)
+
+    def put_back(self, error: Exception, **changes: object) -> bool:
+        """Queue the job again after `error`, and write `changes`; return False when it has failed for good.
+
+        Raise ClaimLostError when the claim is no longer valid.
+        """
+        if isinstance(error, WaitsError):
+            self.wait(error.wait_seconds, error_text(error), **changes)
+        elif self.MAX_ATTEMPTS is not None and self.attempts >= self.MAX_ATTEMPTS:
+            self.finish(self.Status.FAILED, error_text(error), **changes)
+            return False
+        else:
+            self.postpone(error_text(error), **changes)
+        return True
+
     def finish(self, status: str = Status.DONE, error: str = "", **changes: object) -> None:
         """End the job with `status` and write `changes`. Raise ClaimLostError when the claim is no longer valid."""
         self._end_claim(changes | {"status": status, "error": error, "finished_at": clock.database_now()})
@@ -211,3 +280,13 @@ class Job(models.Model):
         held = type(self).objects.filter(pk=self.pk, token=self.token)
         if self.token is None or not held.update(**changes):
             raise ClaimLostError
+
+
+def error_text(error: Exception) -> str:
+    """Return the text about `error` for the row of a job."""
+    return f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARS]
+
+
+def kinds() -> list[type[Job]]:
+    """Return the models of all kinds of jobs."""
+    return [model for model in apps.get_models() if issubclass(model, Job)]

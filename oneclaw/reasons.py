@@ -3,7 +3,7 @@
     reason = Reason("change.restored", {"number": 3})    # kept by a ReasonField, or inside JSON as `reason.as_json`
     str(reason)                                          # the sentence in the active language
 
-Each app has its wordings in `wordings.py`; its AppConfig registers them. Parameters are plain values: numbers are
+Each app has its wordings in `wordings.py`; its Domain registers them. Parameters are plain values: numbers are
 formatted only when the sentence is made, and no code parses a sentence.
 """
 

@@ -1,12 +1,15 @@
 """The shape of the code: no import circles, names that say something."""
 
 import ast
+import inspect
 import re
 from collections.abc import Container, Iterator
 from functools import cache
 from pathlib import Path
+from typing import ClassVar, get_origin
 
 import pytest
+from django.apps import apps
 
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("oneclaw", "chat", "memory")
@@ -120,7 +123,8 @@ def test_a_module_is_named_after_what_it_does(app):
 
 @pytest.mark.parametrize("app", APPS)
 def test_no_row_carries_what_no_type_names(app):
-    """What a query loaded besides the columns of a row travels as a value, and nothing reads it by `vars(row)[…]`."""
+    """What was loaded for a row besides its columns travels as a value: nothing reads it by `vars(row)[…]`, and no
+    model declares an attribute for it."""
     for path in files(app):
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, (ast.Subscript, ast.Attribute)):
@@ -128,6 +132,10 @@ def test_no_row_carries_what_no_type_names(app):
             call = node.value
             is_read = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "vars"
             assert not is_read, f"{path}:{node.lineno}"
+    for model in apps.get_app_config(app).get_models():
+        columns = {field.name for field in model._meta.get_fields()}
+        kinds = {name: kind for each in model.__mro__ for name, kind in inspect.get_annotations(each).items()}
+        assert {name for name, kind in kinds.items() if get_origin(kind) is not ClassVar} <= columns, model
 
 
 @pytest.mark.parametrize("pattern", ["templates/**/*.html", "static/css/*.css"])

@@ -11,14 +11,14 @@ from django.utils.translation import gettext as _
 from chat.attachments.bounded import read_in_process
 from chat.attachments.encodings import EncodingUnknownError, NoTextError, decode_text
 from chat.attachments.extract import output_max_bytes
-from chat.attachments.slots import NoSlotError, Slots
+from oneclaw.fair_slots import NoSlotError, ThreadSlots
 from oneclaw.llm.quoting import shortened
 from oneclaw.text import InvalidTextError, file_size, replace_unstorable, validated_text
 
 # Limit on the extraction of one file, and on the wait for a slot.
 EXTRACT_TIMEOUT_SECONDS = 60
 # Limits how many files this process extracts at the same time.
-_slots = Slots(2)
+_slots: ThreadSlots[int] = ThreadSlots(2)
 
 PDF = b"%PDF-"
 # An archive, and the container of old office files and of those with a password.

@@ -8,9 +8,8 @@ The model is called outside of any transaction, by the worker that holds the cla
 import logging
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import cast
 
 from django.conf import settings
@@ -41,7 +40,7 @@ from chat.conversations.payers import payer_of
 from chat.extensions.compaction_hooks import ASK_AGAIN_SECONDS, CompactionDecision, before_compaction
 from chat.models import ChatSession, ContextRound
 from oneclaw import llm
-from oneclaw.jobs import ClaimLostError
+from oneclaw.jobs import ClaimLostError, DueJob
 from oneclaw.llm.estimate import text_tokens
 from oneclaw.llm.failures import ModelRequestError
 from oneclaw.models import Spend, clock
@@ -55,9 +54,6 @@ PREPARE_SECONDS = 5
 # Tries with a model before an extract takes the place of its summary, and of those the ones with the provider's own.
 MODEL_MAX_ATTEMPTS = 5
 API_MAX_ATTEMPTS = 2
-# Tries of all kinds: an extract needs no model, so these fail by a defect.
-TRIES_MAX_COUNT = 8
-ERROR_MAX_CHARS = 1_000
 # A summary may have this many times the tokens that are planned for it.
 SUMMARY_MAX_FACTOR = 2
 
@@ -120,10 +116,10 @@ class Summary:
 
 
 @translation.override("en")
-def run(round_id: int, *, is_urgent: bool = False) -> float | None:
+def run(round_id: int, *, is_urgent: bool = False) -> DueJob | None:
     """Make the round `round_id`, if it is due and no other worker has claimed it.
 
-    Return the seconds after which it is to be tried again, None when it is finished or not ours. A round that a person
+    Return it when it is to be tried again soon, None when it is finished or not ours. A round that a person
     waits for (`is_urgent`) does not wait for notes, and not for another try of the model.
     """
     if is_urgent:
@@ -132,7 +128,10 @@ def run(round_id: int, *, is_urgent: bool = False) -> float | None:
     claimed: ContextRound | None = ContextRound.objects.claim(round_id)
     if claimed is None:
         return None
-    try:
+    # Any app takes part in it, and a bug in one must not end the turn that waits for the round.
+    with claimed.attempt(
+        ModelRequestError, SummaryRejectedError, faults=(Exception,), put_back=partial(put_back, claimed)
+    ):
         work = work_of(claimed)
         if work is None:
             claimed.finish(ContextRound.Status.NOTHING)
@@ -145,28 +144,16 @@ def run(round_id: int, *, is_urgent: bool = False) -> float | None:
             return None
         if decision.verdict == "wait" and not is_urgent:
             claimed.release(ASK_AGAIN_SECONDS)
-            return ASK_AGAIN_SECONDS
+            return DueJob(round_id, ASK_AGAIN_SECONDS)
         if not is_prepared(work):
             if not is_urgent:
                 claimed.release(PREPARE_SECONDS)
-                return PREPARE_SECONDS
+                return DueJob(round_id, PREPARE_SECONDS)
             work.checks.append(Check.FLUSH_OWED)
         work.is_in_turn = is_urgent
         with claimed.heartbeats():
             summary = summary_of(work, is_urgent=is_urgent)
         finish(work, summary)
-    except ClaimLostError:
-        logger.warning("Context round %s was claimed by another process.", round_id)
-    except llm.BudgetUsedUpError as refusal:
-        with suppress(ClaimLostError):
-            claimed.wait(refusal.wait_seconds, str(refusal))
-    except (ModelRequestError, SummaryRejectedError) as failure:
-        logger.warning("Context round %s failed and is tried again: %s", round_id, failure)
-        postpone(claimed, failure)
-    except Exception as error:
-        # Any app takes part in it, and a bug in one must not end the turn that waits for the round.
-        logger.exception("Context round %s failed.", round_id)
-        postpone(claimed, error)
     return None
 
 
@@ -348,14 +335,10 @@ def lookup_for(session: ChatSession) -> str:
     return " ".join(filter(None, (each(session) for each in asked if each)))
 
 
-def postpone(claimed: ContextRound, error: Exception) -> None:
-    """Queue the round again for later; after TRIES_MAX_COUNT tries it has failed."""
-    sentence = f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARS]
-    try:
-        if claimed.attempts >= TRIES_MAX_COUNT:
-            claimed.finish(ContextRound.Status.FAILED, sentence)
-            hints.notify(claimed.session)
-        else:
-            claimed.postpone(sentence)
-    except ClaimLostError:
-        logger.warning("Context round %s was claimed by another process.", claimed.pk)
+def put_back(claimed: ContextRound, error: Exception) -> None:
+    """Queue the round again for later, and notify the pages when it has failed for good.
+
+    Raise ClaimLostError when the claim is no longer valid.
+    """
+    if not claimed.put_back(error):
+        hints.notify(claimed.session)

@@ -105,7 +105,7 @@ def plan(session: ChatSession, reason: str, focus: str = "", *, least: bool = Fa
         tokens_after=max(0, before - cut.covered),
     )
     hints.notify(session)
-    hint("chat.tasks.make_round", made.pk)
+    hint(ContextRound.TASK, made.pk)
     return made
 
 

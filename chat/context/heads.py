@@ -31,26 +31,27 @@ def holds_memory(head: Head) -> bool:
     return not head.condition.startswith(WITHOUT_MEMORY)
 
 
-def head_of(session: ChatSession) -> Head:
-    """Return the head for the next request of `session`. Sync.
+def head_of(session: ChatSession, asker_id: int | None = None) -> Head:
+    """Return the head for the next request of `session`, which answers the person `asker_id`; None: its owner. Sync.
 
     It is the one of the last request, unless something must leave it.
     """
     head = session.head
     if head is None or head.tools is None:
-        return make_head(session)
+        return make_head(session, asker_id)
+    is_away = answers_without_memory(session, asker_id)
     # The condition first: it reads the person's switches together with their space, which the tools then find read.
-    is_current = head.condition == condition_of(session, answers_without_memory(session))
-    return head if is_current and not has_lost_a_tool(head, session) else make_head(session)
+    is_current = head.condition == condition_of(session, is_away)
+    return head if is_current and not has_lost_a_tool(head, session, is_away) else make_head(session, asker_id)
 
 
 @transaction.atomic
-def make_head(session: ChatSession) -> Head:
+def make_head(session: ChatSession, asker_id: int | None = None) -> Head:
     """Store a new head of `session` as memory and tools are now, and withhold earlier thinking."""
     # Locked, so that a line that is forgotten at the same time is in no head afterwards.
     ChatSession.objects.select_for_update(no_key=True).get(pk=session.pk)
     # Asked once for all parts of the head: the rules about models are read again every few seconds.
-    is_away = answers_without_memory(session)
+    is_away = answers_without_memory(session, asker_id)
     texts, context = section_texts(session, is_away)
     head = Head(
         session=session,
@@ -61,9 +62,9 @@ def make_head(session: ChatSession) -> Head:
         tools=tool_definitions(session, is_away),
         condition=condition_of(session, is_away),
     )
-    if is_away != answers_without_memory(session):
+    if is_away != answers_without_memory(session, asker_id):
         # Who may use which model has changed meanwhile.
-        return make_head(session)
+        return make_head(session, asker_id)
     statements.add_head(session, head)
     session.head = head
     if head.number > 1:
@@ -132,10 +133,10 @@ def condition_of(session: ChatSession, is_away: bool) -> str:
     return " ".join(found)
 
 
-def has_lost_a_tool(head: Head, session: ChatSession) -> bool:
-    """Return whether the head defines a tool that `session` may not use any more.
+def has_lost_a_tool(head: Head, session: ChatSession, is_away: bool) -> bool:
+    """Return whether the head defines a tool that `session` may not use any more; `is_away`: also one of a memory.
 
     A tool that no extension brings any more stays defined: a call of it is answered with an error.
     """
-    known, kept = extensions.tool_labels(), extensions.tools_to_keep(session)
+    known, kept = extensions.tool_labels(), extensions.tools_to_keep(session, is_away=is_away)
     return any(tool["name"] in known and tool["name"] not in kept for tool in head.tools or ())

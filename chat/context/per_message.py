@@ -20,10 +20,10 @@ HOOK_TEXT_KEY = "hook_text"
 LOST_KEY = "lost"
 
 
-def add_context(session: ChatSession, message: Message, idle: Collection[str] = ()) -> None:
+def add_context(session: ChatSession, message: Message, idle: Collection[str] = (), *, is_away: bool) -> None:
     """Ask each extension, except those named in `idle`, for its items for `message`, and store them, once: also when it
-    is answered again."""
-    asked = extensions.installed_for(session)
+    is answered again. `is_away`: for a model that is sent no memory."""
+    asked = extensions.installed_for(session, is_away=is_away)
     sources = [(each.name, each.message_context) for each in asked if each.message_context]
     if META_KEY in message.meta or not sources:
         return

@@ -109,37 +109,37 @@ def build_request(turn: Turn, known: TurnContext | None = None) -> Request:
 
 
 def _request_from(turn: Turn, known: TurnContext) -> Request:
-    session = known.session
-    session.asked_by_id = turn.asked_by_id
+    session, asker_id = known.session, turn.asked_by_id
     if session.head is None:
-        for extension in extensions.installed_for(session):
+        is_away = model_choice.answers_without_memory(session, asker_id)
+        for extension in extensions.installed_for(session, is_away=is_away):
             if extension.prepare_prompt:
                 extension.prepare_prompt(session)
     if session.kind == ChatSession.Kind.BEAT and session.head is not None:
         # Its head and its message were made for this turn (chat/schedules/head.py).
         head = session.head
     else:
-        head = _head_for(session, known)
-        per_message.add_context(session, turn.prompt, known.idle)
+        head = _head_for(known, asker_id)
+        per_message.add_context(session, turn.prompt, known.idle, is_away=not holds_memory(head))
         if known.is_first:
             add_day(turn, session, head, known.rows)
     rows = [with_context(row, turn.prompt) for row in known.rows]
     view = current_view(session, head, rows, known.rounds)
     # As it is now, for set_answer_meta().
     turn.session = session
-    request = request_for(session, head, rows, view)
-    if wanted := model_choice.wanted_model(session):
+    request = request_for(session, head, rows, view, asker_id)
+    if wanted := model_choice.wanted_model(session, asker_id):
         request = replace(request, instead_of=model_choice.offered_models().get(wanted, wanted))
     return replace(request, max_tokens=larger_limit(turn), thinks=not view.lacks_thinking)
 
 
-def _head_for(session: ChatSession, known: TurnContext) -> Head:
+def _head_for(known: TurnContext, asker_id: int | None) -> Head:
     """Return the head of the next request. What is turned off during an answer leaves after it: its own thinking is
     bound to the head that it began with. But the server of another model may not be sent the memory that is in it."""
-    kept = None if known.is_first else session.head
-    if kept and holds_memory(kept) == model_choice.answers_without_memory(session):
+    kept = None if known.is_first else known.session.head
+    if kept and holds_memory(kept) == model_choice.answers_without_memory(known.session, asker_id):
         kept = None
-    return kept or head_of(session)
+    return kept or head_of(known.session, asker_id)
 
 
 def with_context(row: ViewRow, message: Message) -> ViewRow:
@@ -156,14 +156,19 @@ def with_context(row: ViewRow, message: Message) -> ViewRow:
     return replace(row, meta=row.meta | stored) if stored else row
 
 
-def request_for(session: ChatSession, head: Head, rows: Sequence[ViewRow], view: View) -> Request:
-    """Return the request of `view`, which was made of `rows`, with its cache breakpoints. They are set in `view`."""
+def request_for(
+    session: ChatSession, head: Head, rows: Sequence[ViewRow], view: View, asker_id: int | None = None
+) -> Request:
+    """Return the request of `view`, which was made of `rows`, with its cache breakpoints. They are set in `view`.
+
+    Its model is the one that answers the person `asker_id`; None: the owner of the session.
+    """
     system: list[Block] = [{"type": "text", "text": head.system}]
     # Most beats ask once, which does not pay for the writing of a cache.
     if settings.CACHE != cache_marks.OFF and view.messages and session.kind != ChatSession.Kind.BEAT:
         cache_marks.mark(system, view.messages, cache_marks.lifetime_for(settings.CACHE, rows))
     return Request(
-        model=model_choice.model_of(session),
+        model=model_choice.model_of(session, asker_id),
         system=system,
         messages=view.messages,
         tools=head.tools or (),

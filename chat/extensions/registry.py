@@ -100,13 +100,13 @@ def is_turned_on(tool: Tool, session: ChatSession) -> bool:
     return not tool.is_optional or tool.name in chosen
 
 
-def may_keep(tool: Tool, session: ChatSession) -> bool:
+def may_keep(tool: Tool, session: ChatSession, *, is_away: bool | None = None) -> bool:
     """Return whether a head of `session` that defines `tool` may go on defining it: also when it would not be in a new
-    head, unless it was turned off by choice."""
+    head, unless it was turned off by choice. `is_away` as in `installed_for`."""
     choice = session.owner.tools_on if session.agent.owner_id is None else session.agent.tools_on
     if tool.is_optional and choice is not None and not is_turned_on(tool, session):
         return False
-    return tool.name not in session.agent.tools_off and is_offered(tool, session)
+    return tool.name not in session.agent.tools_off and is_offered(tool, session, is_away=is_away)
 
 
 def is_offered(tool: Tool, session: ChatSession, *, by_command: bool = False, is_away: bool | None = None) -> bool:
@@ -120,16 +120,16 @@ def is_offered(tool: Tool, session: ChatSession, *, by_command: bool = False, is
     return tool.offered is None or tool.offered(session)
 
 
-def find_tool(session: ChatSession, name: str, *, by_command: bool = False) -> Tool:
+def find_tool(session: ChatSession, name: str, *, by_command: bool = False, is_away: bool | None = None) -> Tool:
     """Return the tool `name`. Raise ToolError `unknown_tool` when `session` may not use it or it does not exist.
 
-    `by_command`: for a command of the person, which no model reads.
+    `by_command`: for a command of the person, which no model reads; `is_away` as in `installed_for`.
     """
     tool = _tools().get(name)
     if (
         tool
-        and is_offered(tool, session, by_command=by_command)
-        and (is_turned_on(tool, session) or (may_keep(tool, session) and is_in_head(name, session)))
+        and is_offered(tool, session, by_command=by_command, is_away=is_away)
+        and (is_turned_on(tool, session) or (may_keep(tool, session, is_away=is_away) and is_in_head(name, session)))
     ):
         return tool
     message = f"There is no tool named “{name}” in this conversation."
@@ -147,9 +147,9 @@ def optional_tools() -> dict[str, str]:
     return {name: label for name, label in tool_labels().items() if known[name].is_optional}
 
 
-def tools_to_keep(session: ChatSession) -> set[str]:
-    """Return the names of the tools that a head of `session` may go on defining."""
-    return {name for name, tool in _tools().items() if may_keep(tool, session)}
+def tools_to_keep(session: ChatSession, *, is_away: bool | None = None) -> set[str]:
+    """Return the names of the tools that a head of `session` may go on defining; `is_away` as in `installed_for`."""
+    return {name for name, tool in _tools().items() if may_keep(tool, session, is_away=is_away)}
 
 
 def tool_labels() -> dict[str, str]:

@@ -16,8 +16,8 @@ from chat.extensions import Extension, SearchResult
 from chat.models import Attachment, ChatSession, ChatSessionQuerySet, MemoryChoice, Message, SharedLink
 from oneclaw import pubsub
 from oneclaw.audit import holds
+from oneclaw.domains import SpacePart
 from oneclaw.models import Space, User
-from oneclaw.spaces.deletion import SpacePart
 from oneclaw.spaces.signals import roles_changed
 from oneclaw.text import UserFacingError
 from oneclaw.words import contains
@@ -127,5 +127,5 @@ def search(user: User, pieces: list[str], most: int) -> list[SearchResult]:
     ]
 
 
-PART = SpacePart("chat", counts, remove, writers)
+PART = SpacePart(counts, remove, writers)
 SPACES = Extension("spaces", search=search)

@@ -169,8 +169,6 @@ class ChatSession(models.Model):
     origin = models.CharField(max_length=200, null=True, blank=True)
 
     objects: ClassVar[models.Manager["ChatSession"]] = ChatSessionQuerySet.as_manager()
-    # The id of the person for whose question it is loaded; None: its owner; no column.
-    asked_by_id: int | None = None
 
     class Meta:
         indexes = [

@@ -17,6 +17,7 @@ class ImportJob(Job):
     """
 
     LEASE_SECONDS: ClassVar[float] = 120
+    TASK: ClassVar[str] = "chat.tasks.take_in"
     # The number of skipped conversations that `problems` lists.
     PROBLEMS_MAX: ClassVar[int] = 100
 

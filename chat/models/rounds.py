@@ -69,6 +69,9 @@ class ContextRound(Job):
         FAILED = "failed", "every attempt failed"
 
     LEASE_SECONDS: ClassVar[float] = settings.ROUND_LEASE_SECONDS
+    TASK: ClassVar[str] = "chat.tasks.make_round"
+    # After the first few an extract takes the place of the summary: it needs no model, so the last fail by a defect.
+    MAX_ATTEMPTS: ClassVar[int] = 8
 
     # A composite foreign key (owner, session) in the migration: a round of one person cannot be of the session of
     # another.

@@ -131,6 +131,10 @@ class BeatQuerySet(JobQuerySet["Beat"]):
         """Return the finished beats, newest first."""
         return self.exclude(status__in=OPEN_STATUSES).order_by("-finished_at", "-pk")
 
+    def to_send(self) -> list[int]:
+        """Return the ids of the beats that a sweep sends to the workers: none where schedules are switched off."""
+        return [] if settings.HEARTBEAT == "disabled" else super().to_send()
+
 
 class Beat(Job):
     """One time at which a schedule was due, and what came of it.
@@ -148,6 +152,8 @@ class Beat(Job):
     NOTE_MAX_CHARS: ClassVar[int] = 300
     # As that of an answer, so that both are lost together.
     LEASE_SECONDS: ClassVar[float] = settings.LEASE_SECONDS
+    TASK: ClassVar[str] = "chat.tasks.run_beat"
+    SWEEP_MAX_COUNT: ClassVar[int] = 500
 
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="beats", db_index=False)
     planned_at = models.DateTimeField()

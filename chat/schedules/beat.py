@@ -51,11 +51,11 @@ def run(beat_id: int) -> None:
     beat: Beat | None = Beat.objects.claim(beat_id)
     if beat is None:
         return
-    try:
-        with translation.override(beat.schedule.owner.language or None):
+    with beat.attempt(), translation.override(beat.schedule.owner.language or None):
+        try:
             _carry_out(beat)
-    except (ClaimLostError, LeaseLostError):
-        logger.warning("Beat %s was claimed by another process, or deleted.", beat_id)
+        except LeaseLostError as lost:
+            raise ClaimLostError from lost
 
 
 def _carry_out(beat: Beat) -> None:

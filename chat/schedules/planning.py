@@ -23,10 +23,10 @@ logger = logging.getLogger(__name__)
 SWEEP_MAX_ROWS = 500
 
 
-def sweep() -> list[int]:
-    """Plan every beat that is due; return the ids of all beats that a worker may claim now."""
+def sweep() -> None:
+    """Plan every beat that is due."""
     if settings.HEARTBEAT == "disabled":
-        return []
+        return
     if settings.HEARTBEAT == "on":
         switch_on_by_default()
     for schedule_id in list(Schedule.objects.in_another_zone().values_list("pk", flat=True)[:SWEEP_MAX_ROWS]):
@@ -41,7 +41,6 @@ def sweep() -> list[int]:
         except (Error, OverflowError):
             # A faulty row must not keep the other schedules from their times.
             logger.exception("Schedule %s could not be planned; the next sweep tries again.", schedule_id)
-    return Beat.objects.due_ids(SWEEP_MAX_ROWS)
 
 
 @transaction.atomic

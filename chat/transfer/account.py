@@ -23,11 +23,11 @@ from chat.library import saved_prompts
 from chat.models import Agent, Attachment, ChatSession, Schedule
 from chat.transfer.export import as_json
 from chat.transfer.importing import create, formats, reasons
-from oneclaw.leaving.archive import JSON_MAX_BYTES, ArchivePart, json_entry, json_of
-from oneclaw.leaving.parts import Alive
-from oneclaw.leaving.zipping import ArchiveReader, MemberTooLargeError, ZipEntry
+from oneclaw.domains import Alive, ArchivePart
+from oneclaw.leaving.archive import JSON_MAX_BYTES, json_entry, json_of
 from oneclaw.models import User
 from oneclaw.text import UserFacingError, replace_unstorable_in_json
+from oneclaw.zipping import ArchiveReader, MemberTooLargeError, ZipEntry
 
 CONVERSATIONS, FILES, CHAT = "conversations/", "files/", "chat.json"
 # Namespace of the ids of imported files: the same file of the same person has the same id each time.
@@ -180,4 +180,4 @@ def file_block(user: User, incoming: ArchiveReader, id: str, name: str) -> Any:
         return None
 
 
-PART = ArchivePart("chat", write, read)
+PART = ArchivePart(write, read)

@@ -8,8 +8,8 @@ from django.utils.http import content_disposition_header
 from chat.models import ChatSession
 from chat.transfer import export
 from oneclaw.audit.record import record
-from oneclaw.leaving.zipping import streamed
 from oneclaw.models import AuditKind, User
+from oneclaw.zipping import streamed
 
 WRITERS = {"md": export.as_markdown, "json": export.as_json}
 TYPES = {"md": "text/markdown; charset=utf-8", "json": "application/json", "zip": "application/zip"}

@@ -37,37 +37,34 @@ from chat.transfer import link_copies
 from chat.transfer.importing import jobs
 from oneclaw import pubsub
 from oneclaw.audit.holds import HeldError
-from oneclaw.leaving.parts import Alive, PersonPart
-from oneclaw.leaving.references import Way, declare
+from oneclaw.domains import Alive, PersonPart, Way
 from oneclaw.llm import Block
 from oneclaw.llm.citations import uncited
 from oneclaw.models import Space, SpaceMember, User
 
-declare(
-    {
-        "chat.Agent.owner": Way.DELETED,
-        "chat.ResetChoice.owner": Way.DELETED,
-        "chat.SessionRoute.owner": Way.DELETED,
-        "chat.IdentityLink.owner": Way.DELETED,
-        "chat.IdentityLink.by": Way.ANONYMISED,
-        "chat.IdentityCode.owner": Way.DELETED,
-        "chat.Folder.owner": Way.DELETED,
-        "chat.ChatSession.owner": Way.HANDED_OVER,
-        "chat.Message.author": Way.ANONYMISED,
-        "chat.Attachment.owner": Way.HANDED_OVER,
-        "chat.ImportJob.owner": Way.DELETED,
-        "chat.Presence.user": Way.DELETED,
-        "chat.SavedPrompt.owner": Way.DELETED,
-        "chat.ContextRound.owner": Way.HANDED_OVER,
-        "chat.Schedule.owner": Way.DELETED,
-        "chat.Beat.owner": Way.DELETED,
-        "chat.SubTask.owner": Way.DELETED,
-        "chat.RelayedMessage.owner": Way.DELETED,
-        "chat.QueuedMessage.author": Way.DELETED,
-        "chat.SessionMember.user": Way.DELETED,
-        "chat.Turn.asked_by": Way.ANONYMISED,
-    }
-)
+REFERENCES = {
+    "chat.Agent.owner": Way.DELETED,
+    "chat.ResetChoice.owner": Way.DELETED,
+    "chat.SessionRoute.owner": Way.DELETED,
+    "chat.IdentityLink.owner": Way.DELETED,
+    "chat.IdentityLink.by": Way.ANONYMISED,
+    "chat.IdentityCode.owner": Way.DELETED,
+    "chat.Folder.owner": Way.DELETED,
+    "chat.ChatSession.owner": Way.HANDED_OVER,
+    "chat.Message.author": Way.ANONYMISED,
+    "chat.Attachment.owner": Way.HANDED_OVER,
+    "chat.ImportJob.owner": Way.DELETED,
+    "chat.Presence.user": Way.DELETED,
+    "chat.SavedPrompt.owner": Way.DELETED,
+    "chat.ContextRound.owner": Way.HANDED_OVER,
+    "chat.Schedule.owner": Way.DELETED,
+    "chat.Beat.owner": Way.DELETED,
+    "chat.SubTask.owner": Way.DELETED,
+    "chat.RelayedMessage.owner": Way.DELETED,
+    "chat.QueuedMessage.author": Way.DELETED,
+    "chat.SessionMember.user": Way.DELETED,
+    "chat.Turn.asked_by": Way.ANONYMISED,
+}
 # What the model and the members are shown instead of the name of a writer who has left.
 FORMER_MEMBER = "Former member"
 REMOVED = "[Removed.]"
@@ -254,4 +251,4 @@ def remove(person: User, alive: Alive) -> None:
     Agent.objects.filter(owner=person).delete()
 
 
-PART = PersonPart("chat", counts, hashes, hand_over, remove, spaces)
+PART = PersonPart(counts, hashes, hand_over, remove, spaces)

@@ -11,7 +11,6 @@ from typing import Any
 from django.db import transaction
 
 from chat import extensions
-from chat.answering import asker_id
 from chat.context import view
 from chat.context.per_message import HOOK_TEXT_KEY
 from chat.conversations import model_choice
@@ -58,8 +57,7 @@ def before_agent_start(turn: Turn) -> str:
     The text that they add is stored with the message, unless it was already sent without. Raise TurnRefusedError.
     """
     session = ChatSession.objects.select_related("agent").get(pk=turn.session_id)
-    session.asked_by_id = turn.asked_by_id
-    prompt, model = turn.prompt, model_choice.model_of(session)
+    prompt, model = turn.prompt, model_choice.model_of(session, turn.asked_by_id)
     asked = BeforeAgentStart(
         user_id=turn.person_id,
         session_id=session.pk,
@@ -67,7 +65,7 @@ def before_agent_start(turn: Turn) -> str:
         message_id=prompt.pk,
         message_text=prompt.text,
         agent=session.agent.slug,
-        models=tuple(models_for_hooks(session, model)),
+        models=tuple(models_for_hooks(turn.person_id, model)),
         model=model,
         text=prompt.meta.get(HOOK_TEXT_KEY, ""),
     )
@@ -79,10 +77,10 @@ def before_agent_start(turn: Turn) -> str:
     return started.model if started.model != model else ""
 
 
-def models_for_hooks(session: ChatSession, model: str) -> list[str]:
+def models_for_hooks(user_id: int, model: str) -> list[str]:
     """Return the models that hooks may choose in place of `model`: those of the person, and none that is sent no memory
     where the request will hold some."""
-    found = model_choice.models_for(asker_id(session))
+    found = model_choice.models_for(user_id)
     if llm.answers_without_memory(model):
         return list(found)
     return [each for each in found if not llm.answers_without_memory(each)]

@@ -17,6 +17,7 @@ from django.db import Error, OperationalError, connection
 from jsonschema import Draft202012Validator
 
 from chat import extensions
+from chat.answering import answers_without_memory
 from chat.extensions import PendingCall, Tool, ToolCall, ToolError, ToolResult
 from chat.models import ChatSession, Message, Turn
 from chat.rendering.cards import Card
@@ -66,9 +67,8 @@ def call_tool(turn: Turn, answer: Message, use: Block, broken: str) -> tuple[Blo
     """
     started = time.monotonic()
     session = ChatSession.objects.select_related("owner", "agent", "space").get(pk=turn.session_id)
-    session.asked_by_id = turn.asked_by_id
     try:
-        result = run(session, answer, use, broken, by_command=call_in(turn.prompt) is not None)
+        result = run(turn, session, answer, use, broken)
     except ToolError as error:
         result = failed(error)
     if isinstance(result, PendingCall):
@@ -166,11 +166,11 @@ def readable_fields(text: str) -> dict[str, str | bool]:
     }
 
 
-def run(
-    session: ChatSession, answer: Message, use: Block, broken: str, *, by_command: bool = False
-) -> ToolResult | PendingCall:
+def run(turn: Turn, session: ChatSession, answer: Message, use: Block, broken: str) -> ToolResult | PendingCall:
     """Find the tool of the block `use`, check its arguments, and call it. Raise ToolError when the call fails."""
-    tool = extensions.find_tool(session, use["name"], by_command=by_command)
+    by_command = call_in(turn.prompt) is not None
+    is_away = answers_without_memory(session, turn.asked_by_id)
+    tool = extensions.find_tool(session, use["name"], by_command=by_command, is_away=is_away)
     if broken:
         raise ToolError("validation_error", broken, Reason("call.arguments_broken"))
     validate(tool, use["input"])

@@ -12,8 +12,8 @@ from chat.models import ChatSession
 from chat.transfer import export as exporting
 from chat.transfer.downloads import WRITERS, download, download_of
 from chat.views.own import own_session
+from oneclaw import zipping
 from oneclaw.audit.record import record
-from oneclaw.leaving import zipping
 from oneclaw.models import AuditKind, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.threads import in_database

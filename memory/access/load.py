@@ -7,7 +7,6 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import JSONObject
 
-from chat.answering import asker_id
 from chat.models import ChatSession
 from memory.access.decided import AccessFacts, KnownSpace, MemoryAccess
 from memory.access.reading import once
@@ -22,7 +21,7 @@ HAS_FILES = Exists(LibraryFile.objects.filter(space=OuterRef("pk")))
 
 
 def access_of(session: ChatSession, asker: User | None = None) -> MemoryAccess:
-    """Return what `asker` may read and write of memory in `session`; None: the person for whose question it is loaded.
+    """Return what `asker` may read and write of memory in `session`; None: its owner.
 
     A space of a person or agent that is missing is made.
     """
@@ -55,9 +54,7 @@ def talks() -> QuerySet[ChatSession]:
 
 def _decisive(session: ChatSession, asker: User | None) -> int:
     """Return the id of the person whose role counts in `session`: in a private one, it is always its owner."""
-    if session.shared_at is None:
-        return session.owner_id
-    return asker.pk if asker else asker_id(session)
+    return asker.pk if asker and session.shared_at is not None else session.owner_id
 
 
 class _Loaded:

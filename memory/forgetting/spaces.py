@@ -11,9 +11,9 @@ from memory.files import disk
 from memory.files.folders import folder_of
 from memory.library import storage
 from memory.models import FileVersion, MemoryDocument, MemoryRevision, Proposal
+from oneclaw.domains import SpacePart
 from oneclaw.locks import hold
 from oneclaw.models import Space
-from oneclaw.spaces.deletion import SpacePart
 
 logger = logging.getLogger(__name__)
 
@@ -69,4 +69,4 @@ def writers(space: Space) -> Q:
     )
 
 
-PART = SpacePart("memory", counts, remove, writers)
+PART = SpacePart(counts, remove, writers)

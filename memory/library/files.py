@@ -29,7 +29,6 @@ logger = logging.getLogger(__name__)
 
 # The age at which a stored file without a row is removed.
 ROWLESS_AGE_SECONDS = 3600.0
-READ_TASK = "memory.tasks.read_library_file"
 
 
 def add(space: Space, user: User, name: str, data: bytes) -> FileVersion:
@@ -58,7 +57,7 @@ def add(space: Space, user: User, name: str, data: bytes) -> FileVersion:
             version.file = file or LibraryFile.objects.create(space=space, name=name)
             version.number = newest.number + 1 if newest else 1
             version.save(force_insert=True)
-            hint(READ_TASK, str(version.pk))
+            hint(FileVersion.TASK, version.pk)
     except OSError:
         logger.exception("A file of a library could not be stored.")
         raise not_stored_error(name) from None
@@ -132,7 +131,7 @@ def _queue_again(version: FileVersion) -> None:
         status=FileVersion.Status.QUEUED, attempts=0, error="", finished_at=None
     )
     version.status, version.error = FileVersion.Status.QUEUED, ""
-    hint(READ_TASK, str(version.pk))
+    hint(FileVersion.TASK, version.pk)
 
 
 def _check(name: str, data: bytes) -> None:

@@ -8,31 +8,31 @@ import uuid
 
 from django.db import transaction
 
-from chat.attachments.slots import NoSlotError, Slots
 from memory.index.embeddings.failures import EmbeddingError
 from memory.library import files, indexing, vectors
 from memory.library.extract import LibraryFileUnreadableError, ReadFile, read_file
 from memory.models import FileIndex, FileVersion, LibraryFile
 from memory.text.index_format import LAYOUT_VERSION
-from oneclaw.jobs import ClaimLostError
+from oneclaw.fair_slots import NoSlotError, ThreadSlots
+from oneclaw.jobs import ClaimLostError, DueJob
 
 logger = logging.getLogger(__name__)
 
 # Files that a process reads at once. More would keep a worker from everything else, and a file takes seconds.
-_slots = Slots(2)
+_slots: ThreadSlots[int] = ThreadSlots(2)
 # Attempts until a file counts as one that its reader does not survive.
 MAX_ATTEMPTS = 3
 # The unchanged text of an index is read again in batches of this many files.
 REBUILD_FILES = 50
 
 
-def run(version_id: uuid.UUID) -> uuid.UUID | None:
-    """Read the version if it is due and not claimed by another worker, and return the id of another one that is due.
+def run(version_id: uuid.UUID) -> DueJob | None:
+    """Read the version if it is due and not claimed by another worker, and return another one that is due.
 
     Idempotent: a worker that continues after one that was killed begins the file again, and writes it once.
     """
     try:
-        # Of two calls for one version, the second finds its place taken.
+        # Of two calls for one version, the second finds its slot taken.
         with _slots.slot(version_id.int, 0):
             version = FileVersion.objects.claim(version_id)
             if version is not None:
@@ -40,8 +40,8 @@ def run(version_id: uuid.UUID) -> uuid.UUID | None:
     except NoSlotError:
         # Those that read continue with what is due.
         return None
-    following: uuid.UUID | None = FileVersion.objects.due().values_list("pk", flat=True).first()
-    return following
+    following = FileVersion.objects.due().first()
+    return DueJob(following.pk) if following else None
 
 
 def _read(version: FileVersion) -> None:
@@ -52,26 +52,22 @@ def _read(version: FileVersion) -> None:
             version.heartbeat(pages_read=pages)
             version.pages_read = pages
 
-    try:
-        if version.attempts > MAX_ATTEMPTS:
-            raise LibraryFileUnreadableError("faulty")
-        data = files.content_of(version)
-        if data is None:
-            raise LibraryFileUnreadableError("missing")
-        with version.heartbeats():
-            read = read_file(name, data, progress)
-            content = indexing.content_of(version, name, read.texts)
-        _finish(version, read, content)
-    except LibraryFileUnreadableError as error:
-        version.finish(FileVersion.Status.FAILED, error.code)
-        return
-    except ClaimLostError:
-        logger.info("%s was claimed by another worker, or removed.", version)
-        return
-    try:
-        vectors.embed_file(version.file_id)
-    except EmbeddingError as failure:
-        logger.info("%s waits for its vectors: %s", version, failure)
+    with version.attempt():
+        try:
+            if version.attempts > MAX_ATTEMPTS:
+                raise LibraryFileUnreadableError("faulty")
+            data = files.content_of(version)
+            if data is None:
+                raise LibraryFileUnreadableError("missing")
+            with version.heartbeats():
+                read = read_file(name, data, progress)
+                content = indexing.content_of(version, name, read.texts)
+            _finish(version, read, content)
+            vectors.embed_file(version.file_id)
+        except LibraryFileUnreadableError as error:
+            version.finish(FileVersion.Status.FAILED, error.code)
+        except EmbeddingError as failure:
+            logger.info("%s waits for its vectors: %s", version, failure)
 
 
 @transaction.atomic

@@ -88,6 +88,10 @@ class Comparison(Job):
     """A job: compare a saved line with older ones, after it was saved."""
 
     LEASE_SECONDS: ClassVar[float] = settings.FLUSH_LEASE_SECONDS
+    TASK: ClassVar[str] = "memory.tasks.compare_saved_line"
+    SWEEP_MAX_COUNT: ClassVar[int] = 200
+    # A line that was never compared stays as it was saved.
+    MAX_ATTEMPTS: ClassVar[int] = 8
 
     # The change that saved it; its author is the owner of the job.
     revision = models.OneToOneField(MemoryRevision, on_delete=models.CASCADE, related_name="+")

@@ -29,6 +29,8 @@ class Flush(Job):
     """A job: write durable notes from one range of a session's messages, within one local day of its owner."""
 
     LEASE_SECONDS: ClassVar[float] = settings.FLUSH_LEASE_SECONDS
+    TASK: ClassVar[str] = "memory.tasks.flush_session"
+    SWEEP_MAX_COUNT: ClassVar[int] = 200
 
     # A composite foreign key (owner, session) and a trigger in the migrations: the notes of a person's conversation are
     # written into a private space of theirs, or into the space with which it is shared.
@@ -64,6 +66,15 @@ class Flush(Job):
         return f"flush of {self.session_id} ({self.after_seq}, {self.through_seq}]: {self.status}"
 
 
+class DocumentJobQuerySet(JobQuerySet["DocumentJob"]):
+    """Jobs that write a document about one conversation."""
+
+    def to_send(self) -> list[int]:
+        """Return the ids of the jobs that a sweep sends to the workers: none while a flush is due, because notes have
+        priority over other documents."""
+        return [] if Flush.objects.due().exists() else super().to_send()
+
+
 class DocumentJob(Job):
     """A job: write a document about one conversation, apart from the notes of its day."""
 
@@ -74,6 +85,8 @@ class DocumentJob(Job):
         RECENT = "recent"
 
     LEASE_SECONDS: ClassVar[float] = settings.FLUSH_LEASE_SECONDS
+    TASK: ClassVar[str] = "memory.tasks.run_document_job"
+    SWEEP_MAX_COUNT: ClassVar[int] = 200
 
     # Composite foreign keys like those of a flush, in the migration.
     session = models.ForeignKey(ChatSession, on_delete=models.CASCADE, related_name="document_jobs")
@@ -81,6 +94,8 @@ class DocumentJob(Job):
     kind = models.CharField(max_length=20, choices=Kind)
     # It covers the messages up to this one. Grows while the job is open.
     through_seq = models.PositiveBigIntegerField()
+
+    objects: ClassVar[models.Manager[Any]] = DocumentJobQuerySet.as_manager()
 
     class Meta(Job.Meta):
         constraints = [

@@ -54,6 +54,9 @@ class FileVersion(Job):
     """
 
     LEASE_SECONDS: ClassVar[float] = 60
+    TASK: ClassVar[str] = "memory.tasks.read_library_file"
+    # Each reads what is due after it.
+    SWEEP_MAX_COUNT: ClassVar[int] = 2
 
     class Kind(models.TextChoices):
         PDF = "pdf"

@@ -1,6 +1,5 @@
 """Define the suggestions: texts for memory that did not come from the person, and wait for a yes."""
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from django.db import models
@@ -83,9 +82,6 @@ class Suggestion(models.Model):
     # By the database's clock (oneclaw/models/clock.py).
     created_at = models.DateTimeField(db_default=Now())
     decided_at = models.DateTimeField(null=True, blank=True)
-
-    # The lines of the text, and whether each instructs the assistant, set for the inbox; no column.
-    lines: Sequence[tuple[str, bool]] = ()
 
     objects: ClassVar[models.Manager["Suggestion"]] = SuggestionQuerySet.as_manager()
 

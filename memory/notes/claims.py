@@ -7,7 +7,6 @@ claim itself is that of every job (oneclaw/jobs.py).
 
 import datetime as dt
 import uuid
-from contextlib import suppress
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -30,7 +29,6 @@ from oneclaw.models import Space
 MODEL_MAX_ATTEMPTS = 5
 # Text of one flush, so that it fits the model's context; a longer range becomes several flushes.
 RANGE_MAX_CHARS = 120_000
-ERROR_MAX_CHARS = 1000
 
 
 class MovedError(Exception):
@@ -153,15 +151,15 @@ def lock_claim(claim: Claim) -> MemoryAccess:
     return access
 
 
-def postpone(claim: Claim, error: Exception) -> None:
-    """Queue the flush again for later, with `error` in its row. It replaces any other queued flush of the session."""
-    with suppress(ClaimLostError), transaction.atomic():
-        lock_claim(claim)
-        claim.session.flushes.queued().delete()
-        if isinstance(error, llm.BudgetUsedUpError):
-            claim.flush.wait(error.wait_seconds, error_text(error), after_seq=None, through_seq=None, day=None)
-        else:
-            claim.flush.postpone(error_text(error), after_seq=None, through_seq=None, day=None)
+@transaction.atomic
+def put_back(claim: Claim, error: Exception) -> None:
+    """Queue the flush again for later, with `error` in its row. It replaces any other queued flush of the session.
+
+    Raise ClaimLostError when the claim is no longer valid.
+    """
+    lock_claim(claim)
+    claim.session.flushes.queued().delete()
+    claim.flush.put_back(error, after_seq=None, through_seq=None, day=None)
 
 
 def covered_through(session: ChatSession) -> int:
@@ -177,11 +175,6 @@ def noted(session_id: uuid.UUID) -> MemoryAccess | None:
     """Lock the session and return its access; None when notes of it may not be written now."""
     access = locked_accesses([session_id]).get(session_id)
     return access if access and access.notes_to else None
-
-
-def error_text(error: Exception) -> str:
-    """Return the text about `error` for the row of a job."""
-    return f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARS]
 
 
 def _range(access: MemoryAccess, after: int, through: int) -> list[Message]:

@@ -3,6 +3,7 @@
 from chat.models import ChatSession
 from memory.access.load import access_of
 from memory.index import conversations
+from memory.models import Flush
 from memory.notes import flush
 from memory.notes.claims import covered_through
 from oneclaw.tasks import hint
@@ -21,7 +22,7 @@ def prepare(session: ChatSession, through_seq: int) -> bool:
     # An open flush is left alone: the sweep sends it when it is due, which after a failure is later.
     if not is_covered and not current.flushes.open().exists():
         queued = flush.request(current, "compaction")
-        hint("memory.tasks.flush_session", queued.pk if queued else None)
+        hint(Flush.TASK, queued.pk if queued else None)
     is_indexed = conversations.covers(current, through_seq)
     if not is_indexed:
         hint("memory.tasks.index_transcript", conversations.request_unless_due(current))

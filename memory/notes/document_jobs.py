@@ -4,10 +4,8 @@ job = request(session, DocumentJob.Kind.RECENT, through_seq)    # any number of 
 run(job.pk)                                                     # any worker, any number of times
 """
 
-import logging
 import uuid
 from collections.abc import Mapping
-from contextlib import suppress
 
 from django.db import transaction
 
@@ -17,11 +15,8 @@ from memory.access.load import locked_accesses
 from memory.documents.write import StaleVersionError
 from memory.models import DocumentJob
 from memory.notes import last_messages, recent
-from memory.notes.claims import error_text
 from oneclaw.jobs import ClaimLostError
-from oneclaw.llm import BudgetUsedUpError
-
-logger = logging.getLogger(__name__)
+from oneclaw.llm import ModelRequestError
 
 # The module of each kind has compose(job), which may call the model, and write(job, content), which runs in the
 # transaction that finishes the job.
@@ -83,26 +78,14 @@ def run(job_id: int) -> None:
     if job is None:
         return
     writer = WRITERS[DocumentJob.Kind(job.kind)]
-    try:
+    # StaleVersionError: another worker has written the document in the meantime.
+    with job.attempt(ModelRequestError, StaleVersionError, faults=(Exception,)):
         with job.heartbeats():
             content = writer.compose(job)
         with transaction.atomic():
             lock_job(job)
             writer.write(job, content)
             finish(job)
-    except ClaimLostError:
-        logger.warning("Document job %s was claimed by another worker, or its conversation deleted.", job_id)
-    except BudgetUsedUpError as refusal:
-        with suppress(ClaimLostError):
-            job.wait(refusal.wait_seconds, error_text(refusal))
-    except StaleVersionError as stale:
-        # Another worker has written the document in the meantime.
-        with suppress(ClaimLostError):
-            job.postpone(error_text(stale))
-    except Exception as error:
-        logger.warning("Document job %s failed and is tried again.", job_id, exc_info=True)
-        with suppress(ClaimLostError):
-            job.postpone(error_text(error))
 
 
 @transaction.atomic

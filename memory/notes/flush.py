@@ -10,6 +10,7 @@ import datetime as dt
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from django.conf import settings
 from django.db import transaction
@@ -30,9 +31,8 @@ from memory.notes.claims import (
     Claim,
     MovedError,
     claim_flush,
-    error_text,
     lock_claim,
-    postpone,
+    put_back,
 )
 from memory.notes.own_words import PartedNotes, parted
 from memory.notes.payers import payer_of_notes
@@ -45,7 +45,7 @@ from memory.prompt.sent import text_sent
 from memory.trust import suggestions
 from memory.trust.rule import SourceText
 from memory.trust.sources import sent_until
-from oneclaw.jobs import ClaimLostError
+from oneclaw.jobs import DueJob, error_text
 from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
 from oneclaw.models import Spend, clock
 from oneclaw.reasons import Reason
@@ -84,39 +84,25 @@ def request_all(locked: Mapping[uuid.UUID, MemoryAccess], reason: str) -> dict[u
     return found | {flush.session_id: flush for flush in Flush.objects.bulk_create(made)}
 
 
-def run(flush_id: int) -> int | None:
+def run(flush_id: int) -> DueJob | None:
     """Do the flush `flush_id`, if it is due and no other worker has claimed it.
 
-    Return the id of the session's next flush, if that is due now. An error is stored in the row, and the flush becomes
+    Return the session's next flush, if that is due now. An error is stored in the row, and the flush becomes
     due again later.
     """
     claim = claim_flush(flush_id)
     if claim is None:
         return None
-    try:
+    with claim.flush.attempt(MovedError, ModelRequestError, faults=(Exception,), put_back=partial(put_back, claim)):
         with claim.flush.heartbeats():
             notes, failure = _notes(claim)
             sent = sent_until(claim.access, claim.through_seq, claim.after_seq)
             # An extract has only words that were typed.
             parts = parted(notes, sent) if failure is None else PartedNotes(notes)
         finish(claim, parts.own, failure, parts.waiting, is_foreign=bool(sent.foreign))
-    except ClaimLostError:
-        logger.warning("Flush %s was claimed by another worker, or its conversation deleted.", flush_id)
-        return None
-    except MovedError as error:
-        logger.info("Flush %s is done again, because its conversation was shared or made private.", flush_id)
-        postpone(claim, error)
-        return None
-    except ModelRequestError as error:
-        logger.warning("Flush %s failed and is tried again: %s", flush_id, error)
-        postpone(claim, error)
-        return None
-    except Exception as error:
-        logger.exception("Flush %s failed and is tried again.", flush_id)
-        postpone(claim, error)
-        return None
-    following = claim.session.flushes.due().queued().first()
-    return following.pk if following else None
+        following = claim.session.flushes.due().queued().first()
+        return DueJob(following.pk) if following else None
+    return None
 
 
 @transaction.atomic

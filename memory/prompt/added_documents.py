@@ -44,8 +44,9 @@ def document_items(access: MemoryAccess, message: Message) -> list[ContextItem]:
         return []
     session = access.session
     files = readable(access, ids).filter(index__isnull=False).select_related("space", "index__version").in_bulk()
-    facts = llm.cached_facts(model_of(session))
-    left = llm.prompt_chars(model_of(session), int(settings.LIBRARY_ATTACHED * facts.chars_per_token))
+    model = model_of(session, message.author_id if access.is_of_space else None)
+    facts = llm.cached_facts(model)
+    left = llm.prompt_chars(model, int(settings.LIBRARY_ATTACHED * facts.chars_per_token))
     found: list[ContextItem] = []
     for each in dict.fromkeys(ids):
         if each not in files:

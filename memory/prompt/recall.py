@@ -90,7 +90,8 @@ def guidelines_section(session: ChatSession, _: Sequence[ContextItem]) -> str:
     """Return the prompt section on when to search and save; "" when `session` may not search."""
     if session.memory == MemoryChoice.NONE and not session.is_temporary:
         return get_template("without_memory.txt", using="prompts").render().strip()
-    offered = {tool.name for tool in extensions.tools_for(session)}
+    # No section of memory is asked for where the model is sent none.
+    offered = {tool.name for tool in extensions.tools_for(session, is_away=False)}
     if "memory_search" not in offered:
         return ""
     context: dict[str, object] = {"may_save": "save_memory" in offered}

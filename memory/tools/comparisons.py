@@ -4,28 +4,20 @@ request(revision)           # in the transaction that saves the line, any number
 run(comparison.pk)          # any worker, any number of times
 """
 
-import logging
-from contextlib import suppress
-
 from django.conf import settings
 from django.db import transaction
 
 from chat.conversations.message_pages import notify_updated
 from chat.models import Message
 from memory.models import Comparison, MemoryRevision
-from memory.notes.claims import error_text
 from memory.prompt.recall import SEARCH_ERRORS
 from memory.tools import contradictions, decisions
-from oneclaw.jobs import ClaimLostError
-from oneclaw.llm.failures import BudgetUsedUpError, ModelRequestError
+from oneclaw.jobs import DueJob
+from oneclaw.llm.failures import ModelRequestError
 from oneclaw.models import Spend
 from oneclaw.spend.calls import Payer
 from oneclaw.tasks import hint
 
-logger = logging.getLogger(__name__)
-
-# How often the model is asked; a line that was never compared stays as it was saved.
-TRIES_MAX_COUNT = 8
 # From the save to the comparison, and until the next look at a call whose round is not stored yet: before, it has no
 # card that could change.
 CALL_WAIT_SECONDS = 1.0
@@ -35,40 +27,27 @@ def request(revision: MemoryRevision) -> None:
     """Queue the comparison of the line that `revision` saved with older ones, and enqueue it on commit. Idempotent."""
     if settings.CONTRADICTIONS and revision.author is not None:
         job, is_new = Comparison.objects.get_or_create(revision=revision, defaults={"owner": revision.author})
-        hint("memory.tasks.compare_saved_line", job.pk if is_new else None, countdown=CALL_WAIT_SECONDS)
+        hint(Comparison.TASK, job.pk if is_new else None, countdown=CALL_WAIT_SECONDS)
 
 
-def run(comparison_id: int) -> float | None:
+def run(comparison_id: int) -> DueJob | None:
     """Do the comparison, if it is due and no other worker has claimed it, and ask the person about what it finds.
 
-    Return the seconds after which it is due again, because its tool call is still running. A failure is stored in the
-    row, and the comparison becomes due again later, TRIES_MAX_COUNT times at most.
+    Return it when it is due again, because its tool call is still running. A failure is stored in the
+    row, and the comparison becomes due again later, Comparison.MAX_ATTEMPTS times at most.
     """
     job: Comparison | None = Comparison.objects.claim(comparison_id)
     if job is None:
         return None
-    if job.attempts > TRIES_MAX_COUNT:
+    if job.attempts > Comparison.MAX_ATTEMPTS:
         # Every try ended without storing its failure, such as with its process.
         job.finish(Comparison.Status.FAILED, "The last try did not end.")
         return None
-    try:
+    with job.attempt(ModelRequestError, faults=SEARCH_ERRORS):
         if _is_call_running(job):
             job.release(CALL_WAIT_SECONDS)
-            return CALL_WAIT_SECONDS
+            return DueJob(comparison_id, CALL_WAIT_SECONDS)
         _compare(job)
-    except ClaimLostError:
-        logger.warning("Comparison %s was claimed by another worker.", comparison_id)
-    except BudgetUsedUpError as refusal:
-        with suppress(ClaimLostError):
-            job.wait(refusal.wait_seconds, error_text(refusal))
-    except (ModelRequestError, *SEARCH_ERRORS) as error:
-        level = logging.WARNING if isinstance(error, ModelRequestError) else logging.ERROR
-        logger.log(level, "Comparison %s failed.", comparison_id, exc_info=level == logging.ERROR)
-        with suppress(ClaimLostError):
-            if job.attempts < TRIES_MAX_COUNT:
-                job.postpone(error_text(error))
-            else:
-                job.finish(Comparison.Status.FAILED, error_text(error))
     return None
 
 

@@ -22,12 +22,12 @@ from memory.policy import switches
 from memory.policy.paths import DOCUMENT_MAX_BYTES, BadPathError, checked_path
 from memory.transfer import library
 from memory.trust import instructions
-from oneclaw.leaving.archive import ArchivePart, json_entry, json_of
-from oneclaw.leaving.parts import Alive
-from oneclaw.leaving.zipping import ArchiveReader, MemberTooLargeError, ZipEntry
+from oneclaw.domains import Alive, ArchivePart
+from oneclaw.leaving.archive import json_entry, json_of
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
+from oneclaw.zipping import ArchiveReader, MemberTooLargeError, ZipEntry
 
 MEMORY, OF_AGENTS, HISTORY, CHOICES = "memory/", "memory-of-agents/", "history/", "memory.json"
 
@@ -114,4 +114,4 @@ def take(user: User, space: Space, path: str, incoming: ArchiveReader, name: str
     return "documents"
 
 
-PART = ArchivePart("memory", own_files, read)
+PART = ArchivePart(own_files, read)

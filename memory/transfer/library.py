@@ -16,10 +16,10 @@ from memory.library import files, storage
 from memory.models import FileVersion, LibraryFile
 from memory.transfer.workspace import FolderError
 from oneclaw import files as disk
-from oneclaw.leaving.parts import Alive
-from oneclaw.leaving.zipping import ArchiveReader, MemberTooLargeError, ZipEntry
+from oneclaw.domains import Alive
 from oneclaw.models import Space, User
 from oneclaw.tasks import only_rows
+from oneclaw.zipping import ArchiveReader, MemberTooLargeError, ZipEntry
 
 NEWEST, EARLIER = "library/", "library-versions/"
 # Between the names of folders in the name of a file that was added with its folder.

@@ -1,6 +1,7 @@
 """Serve the inbox: everything about memory that waits for the person, in one list."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -36,13 +37,21 @@ from oneclaw.text import InvalidTextError
 SHOWN_MAX_SUGGESTIONS = 50
 
 
+@dataclass(frozen=True)
+class SuggestionCard:
+    """A suggestion, and of one with instructions its lines, each with whether it instructs the assistant."""
+
+    suggestion: Suggestion
+    lines: Sequence[tuple[str, bool]] = ()
+
+
 @require_GET
 def inbox(request: SignedInRequest) -> HttpResponse:
     """Show what waits for the person: decisions about saved lines, suggestions from other sources, and old lines."""
     rows = waiting_for(request.user).select_related("space", "session")
     context = {
         "questions": decisions.open_questions(request.user),
-        "suggestions": with_lines(rows[:SHOWN_MAX_SUGGESTIONS]),
+        "suggestions": suggestion_cards(rows[:SHOWN_MAX_SUGGESTIONS]),
         "reviews": reviews.pending(request.user),
         "proposals": cards_of(proposals.to_decide(request.user)[:SHOWN_MAX_SUGGESTIONS], request.user),
         "declined": proposals.declined_of(request.user)[:SHOWN_MAX_SUGGESTIONS],
@@ -106,12 +115,11 @@ def answer_review(request: SignedInRequest, review_id: int) -> HttpResponse:
     return redirect("memory_inbox")
 
 
-def with_lines(rows: Iterable[Suggestion]) -> list[Suggestion]:
-    """Return `rows`, those of instructions with their marked lines."""
-    found = list(rows)
-    for row in found:
-        row.lines = marked_lines(row.text) if row.kind == Suggestion.Kind.INSTRUCTIONS else []
-    return found
+def suggestion_cards(rows: Iterable[Suggestion]) -> list[SuggestionCard]:
+    """Return the cards of `rows`."""
+    return [
+        SuggestionCard(row, marked_lines(row.text) if row.kind == Suggestion.Kind.INSTRUCTIONS else ()) for row in rows
+    ]
 
 
 def waiting_items(user: User) -> WaitingItems | None:

@@ -9,48 +9,45 @@ from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
 from django.db.models import Q
 
-from oneclaw import invariants
+from oneclaw.domains import Invariant, Way
+from oneclaw.invariants import violations_by_query
 from oneclaw.leaving import imports
-from oneclaw.leaving.references import Way, declare, names_left
+from oneclaw.leaving.references import names_left
 from oneclaw.models import AccountImport, Invitation, SignInAttempt, Space, SpaceInvitation, User
 from oneclaw.people.sign_in.attempts import hashed
 
-declare(
-    {
-        "oneclaw.User_groups.user": Way.DELETED,
-        "oneclaw.User_user_permissions.user": Way.DELETED,
-        "oneclaw.GroupMember.user": Way.DELETED,
-        "oneclaw.Budget.user": Way.DELETED,
-        "oneclaw.BudgetWarning.user": Way.DELETED,
-        "oneclaw.Invitation.invited_by": Way.ANONYMISED,
-        "oneclaw.Invitation.accepted_by": Way.ANONYMISED,
-        "oneclaw.SpaceInvitation.invited_by": Way.ANONYMISED,
-        "oneclaw.ApiKey.user": Way.DELETED,
-        "oneclaw.Space.owner": Way.HANDED_OVER,
-        "oneclaw.SpaceMember.user": Way.DELETED,
-        "oneclaw.SpaceRole.user": Way.VIEW,
-        "oneclaw.ModelServer.changed_by": Way.ANONYMISED,
-        "oneclaw.RuntimeSetting.changed_by": Way.ANONYMISED,
-        "oneclaw.Spend.user": Way.ANONYMISED,
-        "oneclaw.AccountImport.owner": Way.DELETED,
-        "oneclaw.Offboarding.owner": Way.ANONYMISED,
-        "oneclaw.LegalHold.user": Way.DELETED,
-        "oneclaw.LegalHold.made_by": Way.ANONYMISED,
-        "admin.LogEntry.user": Way.DELETED,
-        "account.EmailAddress.user": Way.DELETED,
-        "usersessions.UserSession.user": Way.DELETED,
-        "mfa.Authenticator.user": Way.DELETED,
-        "socialaccount.SocialAccount.user": Way.DELETED,
-        "allauth_idp_oidc.Token.user": Way.DELETED,
-        "allauth_idp_oidc.Client.owner": Way.DELETED,
-    }
-)
+REFERENCES = {
+    "oneclaw.User_groups.user": Way.DELETED,
+    "oneclaw.User_user_permissions.user": Way.DELETED,
+    "oneclaw.GroupMember.user": Way.DELETED,
+    "oneclaw.Budget.user": Way.DELETED,
+    "oneclaw.BudgetWarning.user": Way.DELETED,
+    "oneclaw.Invitation.invited_by": Way.ANONYMISED,
+    "oneclaw.Invitation.accepted_by": Way.ANONYMISED,
+    "oneclaw.SpaceInvitation.invited_by": Way.ANONYMISED,
+    "oneclaw.ApiKey.user": Way.DELETED,
+    "oneclaw.Space.owner": Way.HANDED_OVER,
+    "oneclaw.SpaceMember.user": Way.DELETED,
+    "oneclaw.SpaceRole.user": Way.VIEW,
+    "oneclaw.ModelServer.changed_by": Way.ANONYMISED,
+    "oneclaw.RuntimeSetting.changed_by": Way.ANONYMISED,
+    "oneclaw.Spend.user": Way.ANONYMISED,
+    "oneclaw.AccountImport.owner": Way.DELETED,
+    "oneclaw.Offboarding.owner": Way.ANONYMISED,
+    "oneclaw.LegalHold.user": Way.DELETED,
+    "oneclaw.LegalHold.made_by": Way.ANONYMISED,
+    "admin.LogEntry.user": Way.DELETED,
+    "account.EmailAddress.user": Way.DELETED,
+    "usersessions.UserSession.user": Way.DELETED,
+    "mfa.Authenticator.user": Way.DELETED,
+    "socialaccount.SocialAccount.user": Way.DELETED,
+    "allauth_idp_oidc.Token.user": Way.DELETED,
+    "allauth_idp_oidc.Client.owner": Way.DELETED,
+}
 
-invariants.register(
-    invariants.Invariant(
-        "nothing names a person who was removed", lambda: invariants.violations_by_query(names_left())()
-    )
-)
+INVARIANTS = [
+    Invariant("nothing names a person who was removed", lambda: violations_by_query(names_left())()),
+]
 
 
 def counts(person: User) -> Mapping[str, int]:

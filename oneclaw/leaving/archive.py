@@ -5,43 +5,24 @@
 
 import datetime as dt
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import IO, Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
+from oneclaw import domains
 from oneclaw.audit.record import record
-from oneclaw.leaving.parts import Alive
-from oneclaw.leaving.zipping import ArchiveReader, BadArchiveError, ZipEntry, zipped
+from oneclaw.domains import Alive, ArchivePart
 from oneclaw.models import AuditKind, User, validate_timezone
+from oneclaw.zipping import ArchiveReader, BadArchiveError, ZipEntry, zipped
 
 FORMAT, VERSION = "oneclaw.account", 1
 ABOUT = "account.json"
 MEGABYTE_BYTES = 1024 * 1024
 # A file of JSON in an archive, such as a conversation, which takes many times as much when it is parsed.
 JSON_MAX_BYTES = 64 * MEGABYTE_BYTES
-
-
-@dataclass(frozen=True)
-class ArchivePart:
-    """What one app writes into the archive of a person, and how it takes it back."""
-
-    # The app's name; parts are read in the order of their names.
-    name: str
-    write: Callable[[User], Iterator[ZipEntry]]
-    # Returns {code: number} of what was taken in, and of what was there already or refused. Harmless when repeated.
-    read: Callable[[User, ArchiveReader, Alive], Mapping[str, int]]
-
-
-_parts: dict[str, ArchivePart] = {}
-
-
-def register(part: ArchivePart) -> None:
-    """Register what an app has of people; again under the same name replaces it."""
-    _parts[part.name] = part
 
 
 def export(user: User, *, command: str = "") -> Iterator[bytes]:
@@ -67,8 +48,8 @@ def entries(user: User) -> Iterator[ZipEntry]:
         },
     }
     yield json_entry(user, ABOUT, about)
-    for name in sorted(_parts):
-        yield from _parts[name].write(user)
+    for part in _parts():
+        yield from part.write(user)
 
 
 def json_entry(user: User, path: str, value: object, at: dt.datetime | None = None) -> ZipEntry:
@@ -87,10 +68,14 @@ def read(user: User, file: IO[bytes], alive: Alive = lambda: None) -> dict[str, 
         raise BadArchiveError
     take_settings(user, about.get("settings"))
     counts: dict[str, int] = {}
-    for name in sorted(_parts):
-        counts |= _parts[name].read(user, incoming, alive)
+    for part in _parts():
+        counts |= part.read(user, incoming, alive)
         alive()
     return counts
+
+
+def _parts() -> list[ArchivePart]:
+    return [each.archive for each in domains.registered() if each.archive]
 
 
 def json_of(incoming: ArchiveReader, path: str) -> dict[str, Any]:

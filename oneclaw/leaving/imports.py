@@ -1,6 +1,5 @@
 """Take an uploaded archive in, by any worker, late or again; a second run takes nothing in twice."""
 
-import logging
 import os
 from pathlib import Path
 
@@ -9,14 +8,12 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
-from oneclaw.jobs import ClaimLostError, Job
+from oneclaw.jobs import Job
 from oneclaw.leaving import archive
-from oneclaw.leaving.zipping import ArchiveTooLargeError, BadArchiveError
 from oneclaw.models import AccountImport, User
 from oneclaw.tasks import hint
 from oneclaw.text import UserFacingError, replace_unstorable
-
-logger = logging.getLogger(__name__)
+from oneclaw.zipping import ArchiveTooLargeError, BadArchiveError
 
 # Attempts until the job ends: one that kills its worker must not do so for ever.
 MAX_ATTEMPTS = 3
@@ -43,7 +40,7 @@ def begin(user: User, upload: UploadedFile | None) -> AccountImport:
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
                 for piece in upload.chunks():
                     file.write(piece)
-            hint("chat.tasks.take_account_in", job.pk)
+            hint(AccountImport.TASK, job.pk)
     except IntegrityError:
         raise ImportRunningError from None
     return job
@@ -54,24 +51,28 @@ def run(job_id: int) -> None:
     job = AccountImport.objects.claim(job_id)
     if job is None:
         return
-    try:
+    with job.attempt():
         if job.attempts > MAX_ATTEMPTS:
             _end(job, Job.Status.FAILED, error="faulty")
-            return
-        with job.heartbeats(), path_of(job_id).open("rb") as file:
-            counts = archive.read(job.owner, file, job.heartbeat)
-        _end(job, Job.Status.DONE, counts=counts)
-    except ArchiveTooLargeError:
-        _end(job, Job.Status.FAILED, error="too_large")
-    except (BadArchiveError, FileNotFoundError):
-        _end(job, Job.Status.FAILED, error="bad")
-    except ClaimLostError:
-        logger.warning("Import %s of an account was claimed by another worker.", job_id)
+        else:
+            _take_in(job)
 
 
 def path_of(job_id: int) -> Path:
     """Return where the uploaded archive of a job is."""
     return Path(settings.IMPORTS) / f"account-{job_id}.zip"
+
+
+def _take_in(job: AccountImport) -> None:
+    try:
+        with job.heartbeats(), path_of(job.pk).open("rb") as file:
+            counts = archive.read(job.owner, file, job.heartbeat)
+    except ArchiveTooLargeError:
+        _end(job, Job.Status.FAILED, error="too_large")
+    except (BadArchiveError, FileNotFoundError):
+        _end(job, Job.Status.FAILED, error="bad")
+    else:
+        _end(job, Job.Status.DONE, counts=counts)
 
 
 def _end(job: AccountImport, status: str, **changes: object) -> None:

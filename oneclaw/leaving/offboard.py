@@ -9,7 +9,6 @@ Each step commits by itself and may be done twice; the account goes last, togeth
 
 import hashlib
 import json
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -17,10 +16,11 @@ from allauth.usersessions.models import UserSession
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
+from oneclaw import domains
 from oneclaw.audit import holds
 from oneclaw.audit.record import record
-from oneclaw.jobs import ClaimLostError
-from oneclaw.leaving import account, parts, shared_spaces
+from oneclaw.domains import PersonPart
+from oneclaw.leaving import account, shared_spaces
 from oneclaw.models import AuditKind, Offboarding, Space, User
 from oneclaw.people import roles
 from oneclaw.reasons import Reason
@@ -28,8 +28,6 @@ from oneclaw.spaces import deletion
 from oneclaw.spaces.names import SpaceNames
 from oneclaw.tasks import hint
 from oneclaw.text import UserFacingError
-
-logger = logging.getLogger(__name__)
 
 
 class OffboardingError(UserFacingError):
@@ -97,7 +95,7 @@ def plan(person: User) -> LeavingPlan:
     """Return what the removal of `person` concerns."""
     counts: dict[str, int] = {}
     hashes: dict[str, str] = {}
-    for part in parts.registered():
+    for part in _parts():
         counts |= part.counts(person)
         hashes |= part.hashes(person)
     alone = shared_spaces.owned_alone(person)
@@ -159,14 +157,14 @@ def begin(
     for sign_in in UserSession.objects.filter(user=person):
         sign_in.end()
     record(AuditKind.PERSON_LEAVES, actor=by or person, person=person, offboarding=job.pk)
-    hint("chat.tasks.offboard", job.pk)
+    hint(Offboarding.TASK, job.pk)
     return job
 
 
 def refuse_if_held(person: User) -> None:
     """Raise HeldError when a legal hold keeps something that would go with `person`: theirs, or of a shared space."""
     private = Space.objects.filter(owner=person, kind__in=Space.PRIVATE)
-    shared = [space for part in parts.registered() for space in part.spaces(person)]
+    shared = [space for part in _parts() for space in part.spaces(person)]
     holds.refuse_if_held(people=[person], spaces=[*private, *shared])
 
 
@@ -175,19 +173,12 @@ def run(job_id: int) -> bool:
     job = Offboarding.objects.claim(job_id)
     if job is None:
         return Offboarding.objects.finished().filter(pk=job_id).exists()
-    try:
-        with job.heartbeats():
-            _remove(job)
-    except ClaimLostError:
-        logger.warning("Offboarding %s was claimed by another worker.", job_id)
-        return False
-    except Exception as error:
-        # Each app removes its own part, and any bug or fault in one must not leave an account half removed: the job
-        # stays due, and its row says why.
-        logger.exception("Offboarding %s has failed and is tried again.", job_id)
-        job.postpone(type(error).__name__)
-        return False
-    return True
+    # Each app removes its own part, and any bug or fault in one must not leave an account half removed: the job stays
+    # due, and its row says why, without what the error may quote.
+    with job.attempt(faults=(Exception,), put_back=lambda error: job.postpone(type(error).__name__)), job.heartbeats():
+        _remove(job)
+        return True
+    return False
 
 
 def _remove(job: Offboarding) -> None:
@@ -199,9 +190,9 @@ def _remove(job: Offboarding) -> None:
     refuse_if_held(person)
     receiver = User.objects.filter(pk=job.receiver or 0, is_active=True).first()
     shared_spaces.hand_over(person, receiver, job.choices)
-    for part in parts.registered():
+    for part in _parts():
         part.hand_over(person, receiver)
-    for part in parts.registered():
+    for part in _parts():
         part.remove(person, job.heartbeat)
     with transaction.atomic():
         record(
@@ -214,3 +205,7 @@ def _remove(job: Offboarding) -> None:
         )
         account.remove(person)
         job.finish()
+
+
+def _parts() -> list[PersonPart]:
+    return [each.person for each in domains.registered() if each.person]

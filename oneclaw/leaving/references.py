@@ -1,32 +1,19 @@
 """Every column that names a person, and what becomes of it when they are removed.
 
-The columns come from Django's models, and the ways from `declare`. A foreign key to a person without a way stops the
-start, so a new model cannot be forgotten.
+The columns come from Django's models, and the ways from the Domain of each app (oneclaw/domains.py). A foreign key to a
+person without a way stops the start, so a new model cannot be forgotten.
 """
 
-from collections.abc import Iterator, Mapping
-from enum import StrEnum
+from collections.abc import Iterator
 from typing import Any
 
 from django.apps import apps
 from django.core import checks
 from django.db import models
 
+from oneclaw import domains
+from oneclaw.domains import Way
 from oneclaw.models import User
-
-
-class Way(StrEnum):
-    """What becomes of a row that names a person who is removed."""
-
-    # It goes.
-    DELETED = "deleted"
-    # It passes to the receiver where others share it, and goes otherwise.
-    HANDED_OVER = "handed over"
-    # It stays and names nobody; what is spent must be kept by law.
-    ANONYMISED = "anonymised"
-    # A view, which shows other rows.
-    VIEW = "view"
-
 
 # How Django must treat the foreign key for each way; what is handed over has left it before the account goes.
 ON_DELETE = {
@@ -34,13 +21,6 @@ ON_DELETE = {
     Way.ANONYMISED: models.SET_NULL,
     Way.VIEW: models.DO_NOTHING,
 }
-
-_ways: dict[str, Way] = {}
-
-
-def declare(ways: Mapping[str, Way]) -> None:
-    """Declare the way of foreign keys to people, each named like `chat.ChatSession.owner`."""
-    _ways.update(ways)
 
 
 def references() -> Iterator[tuple[str, Any]]:
@@ -53,7 +33,7 @@ def references() -> Iterator[tuple[str, Any]]:
 
 def way_of(name: str) -> Way | None:
     """Return what becomes of the rows whose foreign key has this name; None when nothing has said so."""
-    return _ways.get(name)
+    return next((ways[name] for ways in (each.references for each in domains.registered()) if name in ways), None)
 
 
 @checks.register
@@ -63,7 +43,7 @@ def every_reference_has_a_way(**_: Any) -> list[checks.CheckMessage]:
     for name, field in references():
         way = way_of(name)
         if way is None:
-            hint = "Declare it with oneclaw.leaving.references.declare, where the others of the app are."
+            hint = "Add it to REFERENCES, where the others of the app are."
             found.append(
                 checks.Error(f"Nothing says what becomes of {name} when the person leaves.", hint, id="oneclaw.E001")
             )

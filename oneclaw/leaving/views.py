@@ -10,13 +10,13 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from oneclaw.leaving import archive, imports, offboard
 from oneclaw.leaving.shared_spaces import DELETE
-from oneclaw.leaving.zipping import streamed
 from oneclaw.models import AccountImport, Space, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.sign_in.fresh import fresh_sign_in_required
 from oneclaw.reasons import Reason
 from oneclaw.text import UserFacingError
 from oneclaw.threads import in_database
+from oneclaw.zipping import streamed
 
 # Imports that the page lists.
 SHOWN_IMPORTS = 5

@@ -28,6 +28,7 @@ class Offboarding(Job):
     """
 
     LEASE_SECONDS: ClassVar[float] = 60.0
+    TASK: ClassVar[str] = "chat.tasks.offboard"
 
     # Who asked for it; None: the person, or a command.
     owner = models.ForeignKey(  # type: ignore[assignment]
@@ -69,6 +70,7 @@ class AccountImport(Job):
     """A job that takes the archive of an account in. The file is settings.IMPORTS/account-<id>.zip until it ends."""
 
     LEASE_SECONDS: ClassVar[float] = 120.0
+    TASK: ClassVar[str] = "chat.tasks.take_account_in"
 
     # The file name on the person's computer.
     name = models.CharField(max_length=200)

@@ -5,11 +5,11 @@ import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.apps import apps
 from django.db.models import Count, F, Min, Sum
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from oneclaw import jobs
 from oneclaw.jobs import Job
 from oneclaw.models import AuditDelivery, AuditLink, Heartbeat, Spend, clock
 
@@ -29,12 +29,11 @@ class JobsOfKind:
 
 def jobs_by_kind() -> Iterator[JobsOfKind]:
     """Yield the jobs of every kind that there is."""
-    for model in apps.get_models():
-        if issubclass(model, Job):
-            due = model.objects.due().order_by().aggregate(count=Count("pk"), since=Min("due_at"))
-            failed = model.objects.filter(status=Job.Status.FAILED).count()
-            name = str(model._meta.verbose_name_plural)
-            yield JobsOfKind(model._meta.model_name or "", name, due["count"], due["since"], failed)
+    for model in jobs.kinds():
+        due = model.objects.due().order_by().aggregate(count=Count("pk"), since=Min("due_at"))
+        failed = model.objects.filter(status=Job.Status.FAILED).count()
+        name = str(model._meta.verbose_name_plural)
+        yield JobsOfKind(model._meta.model_name or "", name, due["count"], due["since"], failed)
 
 
 class RowsCollector(Collector):
@@ -49,10 +48,10 @@ class RowsCollector(Collector):
             "oneclaw_jobs_oldest_seconds", "How long the oldest due job waits, by kind.", labels=["kind"]
         )
         failed = GaugeMetricFamily("oneclaw_jobs_failed", "Jobs that were given up, by kind.", labels=["kind"])
-        for jobs in jobs_by_kind():
-            waiting.add_metric([jobs.kind], jobs.due)
-            oldest.add_metric([jobs.kind], _seconds(now, jobs.since))
-            failed.add_metric([jobs.kind], jobs.failed)
+        for found in jobs_by_kind():
+            waiting.add_metric([found.kind], found.due)
+            oldest.add_metric([found.kind], _seconds(now, found.since))
+            failed.add_metric([found.kind], found.failed)
         yield from (waiting, oldest, failed)
         worker = Heartbeat.objects.filter(name=Heartbeat.WORKER).first()
         yield GaugeMetricFamily(

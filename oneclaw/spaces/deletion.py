@@ -1,19 +1,20 @@
 """Delete a space: plan what goes, then remove it.
 
-Each app registers what of a space is its own (SpacePart). The plan asks all of them for numbers; the deletion asks all
-of them to remove their rows, in one transaction, before the space itself goes.
+Each app says what of a space is its own (SpacePart in oneclaw/domains.py). The plan asks all of them for numbers; the
+deletion asks all of them to remove their rows, in one transaction, before the space itself goes.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from oneclaw import domains
 from oneclaw.audit import holds
+from oneclaw.domains import SpacePart
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 from oneclaw.spaces.members import lock
@@ -24,24 +25,6 @@ class ChangedPlanError(UserFacingError):
     """The space holds something else than the plan said."""
 
     wording = _("The space has changed since. Look again at what would go.")
-
-
-@dataclass(frozen=True)
-class SpacePart:
-    """What one app keeps of a space."""
-
-    # The app's name.
-    name: str
-    # Returns {code: number} of what the deletion of the space concerns. Each code has a wording `space.goes.<code>`
-    # with `number`, such as "3 documents".
-    counts: Callable[[Space], Mapping[str, int]]
-    # Removes what must go before the row of the space, inside the transaction of the deletion.
-    remove: Callable[[Space], None]
-    # Returns whose contributions the space has, as a condition of User: a legal hold on one of them keeps the space.
-    writers: Callable[[Space], Q]
-
-
-_parts: dict[str, SpacePart] = {}
 
 
 @dataclass(frozen=True)
@@ -61,16 +44,11 @@ class DeletionPlan:
         return hashlib.sha256(json.dumps(dict(self.counts), sort_keys=True).encode()).hexdigest()[:16]
 
 
-def register(part: SpacePart) -> None:
-    """Register what an app keeps of spaces; again under the same name replaces it."""
-    _parts[part.name] = part
-
-
 def plan(space: Space) -> DeletionPlan:
     """Return what would go with `space`."""
     counts = {"members": space.members.count(), "groups": space.groups.count()}
-    for name in sorted(_parts):
-        counts |= _parts[name].counts(space)
+    for part in _parts():
+        counts |= part.counts(space)
     return DeletionPlan({code: number for code, number in counts.items() if number})
 
 
@@ -78,7 +56,7 @@ def refuse_if_held(space: Space) -> None:
     """Raise HeldError when a legal hold keeps `space`, or a person of whom something would go with it."""
     holds.refuse_if_held(spaces=[space])
     held = User.objects.filter(pk__in=holds.held_people())
-    if any(held.filter(part.writers(space)).exists() for part in _parts.values()):
+    if any(held.filter(part.writers(space)).exists() for part in _parts()):
         raise holds.HeldError
 
 
@@ -94,7 +72,11 @@ def delete(space: Space, by: User | None = None, digest: str | None = None) -> D
     found = plan(space)
     if digest is not None and digest != found.digest:
         raise ChangedPlanError
-    for name in sorted(_parts):
-        _parts[name].remove(space)
+    for part in _parts():
+        part.remove(space)
     space.delete()
     return found
+
+
+def _parts() -> list[SpacePart]:
+    return [each.space for each in domains.registered() if each.space]

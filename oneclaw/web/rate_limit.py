@@ -7,11 +7,11 @@ import contextlib
 import math
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 
 from django.utils.translation import ngettext
 
+from oneclaw.fair_slots import NoSlotError, ThreadSlots
 from oneclaw.runtime_settings import limit
 from oneclaw.text import UserFacingError
 
@@ -74,9 +74,8 @@ api_requests = TokenBuckets(lambda: limit("api_requests_per_minute"))
 searches = TokenBuckets(lambda: limit("searches_per_minute"))
 messages = TokenBuckets(lambda: limit("messages_per_minute"))
 uploads = TokenBuckets(lambda: limit("uploads_per_minute"))
-# How many searches of each person run.
-_running: Counter[int] = Counter()
-_counting = threading.Lock()
+# The searches of each person that run.
+_running: ThreadSlots[int] = ThreadSlots(math.inf, lambda: limit("person_searches"))
 # Until a search that is refused because others run may be tried again.
 RUNNING_SECONDS = 1
 
@@ -85,15 +84,10 @@ RUNNING_SECONDS = 1
 def searching(user_id: int) -> Iterator[None]:
     """Count a search of the person while the block runs. Raise TooManyRequestsError when too many run, or have begun in
     this minute: each takes a connection to the database, and they would leave none to others."""
-    with _counting:
-        if _running[user_id] >= limit("person_searches"):
-            raise TooManyRequestsError(RUNNING_SECONDS)
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(_running.slot(user_id, 0))
+        except NoSlotError:
+            raise TooManyRequestsError(RUNNING_SECONDS) from None
         searches.take(user_id)
-        _running[user_id] += 1
-    try:
         yield
-    finally:
-        with _counting:
-            _running[user_id] -= 1
-            if not _running[user_id]:
-                del _running[user_id]

@@ -11,11 +11,13 @@ from chat.answering import answers_without_memory
 from chat.attachments import chosen
 from chat.compaction import make, planning
 from chat.context import heads
+from chat.context.prompt import build_request
 from chat.conversations import forking, titles
 from chat.conversations.model_choice import Choice
 from chat.extensions import PickingScope
 from chat.models import ChatSession, Message, Turn, default_agent
 from chat.session_tools import limits
+from chat.turns.tools import call_tool
 from memory.documents.write import Append, Author, Source, apply
 from memory.library import files as library
 from memory.library import reading
@@ -23,8 +25,10 @@ from memory.notes import flush
 from oneclaw import llm
 from oneclaw.config.upstreams import read_upstreams
 from oneclaw.llm.upstreams import access, servers
-from oneclaw.models import ModelRule, ModelServer, Space
+from oneclaw.models import Group, ModelRule, ModelServer, Space
 from oneclaw.threads import in_database
+from tests.chat.shared.cast import shared_conversation
+from tests.conversations import send, settle
 from tests.scripted import ScriptedModel, answer, overloaded, tool_use
 from tests.skills import own_skill
 from tests.spending import NOBODY, Spending
@@ -285,6 +289,27 @@ def test_a_head_is_whole_with_memory_or_without_when_a_rule_changes_while_it_is_
     assert PLANTED["curated"] in str(made[0])
     assert (heads.holds_memory(head), planted_in([head.system, head.tools])) == (False, set())
     assert heads.head_of(session) is head
+
+
+def test_in_a_shared_conversation_the_model_of_who_asks_decides(ada, away):
+    cast = shared_conversation(ada)
+    rule, group = ModelRule.objects.create(model=FAR), Group.objects.create(name="Research")
+    rule.groups.add(group)
+    group.members.create(user=ada)
+    access.known_rules.forget()
+    ChatSession.objects.filter(pk=cast.session.pk).update(model=FAR)
+    use = {"type": "tool_use", "id": "toolu_1", "name": "memory_search", "input": SEARCH}
+    for person, model in ((ada, FAR), (cast.ed, MODEL), (ada, FAR)):
+        accepted = send(person, "Hello", cast.session.pk)
+        request = build_request(accepted.turn)
+        assert (request.model, request.holds_memory) == (model, model == MODEL)
+        assert ("memory_search" in [tool["name"] for tool in request.tools]) == request.holds_memory
+        assert ("memory_search" in request.system[0]["text"]) == request.holds_memory
+        head = accepted.turn.session.head
+        assert heads.head_of(accepted.turn.session, accepted.turn.asked_by_id) == head
+        result, _ = call_tool(accepted.turn, accepted.answer, use, "")
+        assert ("unknown_tool" in result["content"]) != request.holds_memory
+        settle(accepted, "Hello.")
 
 
 async def test_a_request_that_may_hold_memory_is_refused_before_anything_is_sent(scripted, away):

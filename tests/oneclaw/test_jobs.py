@@ -2,15 +2,18 @@
 
 import datetime as dt
 import threading
+from types import SimpleNamespace
 
 import pytest
+from celery import current_app
 from django.db import connection, transaction
 from django.utils import timezone
 
 from chat.models import ImportJob
 from memory.models import DocumentJob, Flush
-from oneclaw import jobs
-from oneclaw.jobs import ClaimLostError
+from oneclaw import jobs, tasks
+from oneclaw.jobs import ClaimLostError, DueJob
+from oneclaw.models import AccountImport
 
 
 @pytest.fixture
@@ -129,9 +132,104 @@ def test_a_worker_whose_clock_is_wrong_steals_no_claim_and_sees_what_is_due(job,
     assert 10 < seconds_until(row(job).due_at) < 20
 
 
+class FullError(Exception):
+    wait_seconds = 90.0
+
+
+def attempted(job, error):
+    """Let an attempt at the job fail with `error`, where ValueError is expected, and KeyError a fault."""
+    claimed = ImportJob.objects.claim(job.pk)
+    with claimed.attempt(ValueError, FullError, faults=(KeyError,)):
+        raise error
+    return row(job)
+
+
+def test_an_attempt_that_fails_is_put_back_and_logged_with_its_traceback_when_it_is_a_fault(job, caplog):
+    failed = attempted(job, ValueError("no"))
+    assert (failed.status, failed.attempts, failed.error, failed.token) == ("queued", 1, "ValueError: no", None)
+    assert 10 < seconds_until(failed.due_at) < 20
+    ImportJob.objects.update(due_at=timezone.now())
+    failed = attempted(job, KeyError("tea"))
+    assert (failed.status, failed.attempts, failed.error) == ("queued", 2, "KeyError: 'tea'")
+    assert 50 < seconds_until(failed.due_at) < 65
+    assert [bool(record.exc_info) for record in caplog.records] == [False, True]
+    assert f"ImportJob {job.pk} failed in attempt 2: KeyError" in caplog.text
+
+
+def test_an_attempt_that_has_to_wait_does_not_count(job):
+    waiting = attempted(job, FullError())
+    assert (waiting.status, waiting.attempts) == ("queued", 0)
+    assert 85 < seconds_until(waiting.due_at) < 95
+
+
+def test_after_its_last_attempt_a_job_has_failed(job, monkeypatch):
+    monkeypatch.setattr(ImportJob, "MAX_ATTEMPTS", 2)
+    assert attempted(job, ValueError("no")).status == "queued"
+    ImportJob.objects.update(due_at=timezone.now())
+    failed = attempted(job, ValueError("no"))
+    assert (failed.status, failed.error, failed.is_open) == ("failed", "ValueError: no", False)
+
+
+def test_an_error_that_nobody_expected_rises_and_the_job_is_claimed_again_after_its_lease(job):
+    with pytest.raises(TypeError):
+        attempted(job, TypeError())
+    assert row(job).status == "running"
+    end_lease()
+    assert ImportJob.objects.due_ids() == [job.pk]
+
+
+@pytest.mark.parametrize("error", [None, ValueError("late")])
+def test_an_attempt_that_has_lost_its_claim_writes_nothing(job, error):
+    slow = ImportJob.objects.claim(job.pk)
+    end_lease()
+    fast = ImportJob.objects.claim(job.pk)
+    with slow.attempt(ValueError):
+        if error:
+            raise error
+        slow.finish()
+    assert (row(job).token, row(job).status, row(job).error) == (fast.token, "running", "")
+
+
 def test_the_leases_are_those_of_the_settings(settings):
     assert Flush.LEASE_SECONDS == DocumentJob.LEASE_SECONDS == settings.FLUSH_LEASE_SECONDS
     assert jobs.BACKOFF_SECONDS[0] == 15
+
+
+# Tasks of a previous release are in the queue during an upgrade.
+TASKS = {
+    "chat": {"make_round", "run_beat", "take_in", "offboard", "take_account_in"},
+    "memory": {"flush_session", "run_document_job", "compare_saved_line", "read_library_file"},
+}
+
+
+def test_each_kind_of_job_has_its_task_by_the_name_of_earlier_releases():
+    names = {f"{app}.tasks.{name}" for app, found in TASKS.items() for name in found}
+    assert {kind.TASK for kind in jobs.kinds()} == names
+    assert len(jobs.kinds()) == len(names)
+    assert {name for name in names if name in current_app.tasks} == names
+
+
+def test_a_sweep_sends_the_jobs_of_its_app_that_are_due(job, ada, stranger, monkeypatch):
+    sent = []
+    monkeypatch.setattr(tasks, "send", lambda task, *arguments: sent.append((task, *arguments)))
+    of_account = AccountImport.objects.create(owner=ada)
+    AccountImport.objects.create(owner=stranger, due_at=timezone.now() + dt.timedelta(minutes=1))
+    tasks.sweep_jobs("memory")
+    assert sent == []
+    tasks.sweep_jobs("chat")
+    assert sorted(sent) == [("chat.tasks.take_account_in", of_account.pk), ("chat.tasks.take_in", job.pk)]
+
+
+def test_the_task_of_a_job_sends_the_one_that_is_due_after_it(job, monkeypatch):
+    done, sent = [], []
+    following = iter((None, DueJob(7, 2.5)))
+    monkeypatch.setattr(tasks, "send", lambda *arguments, countdown: sent.append((*arguments, countdown)))
+    kind = SimpleNamespace(TASK="tests.other", _meta=ImportJob._meta)
+    do = tasks.job_task(kind, lambda pk: done.append(pk) or next(following))
+    do(str(job.pk))
+    assert (done, sent) == ([job.pk], [])
+    do(str(job.pk))
+    assert sent == [("tests.other", 7, 2.5)]
 
 
 def test_of_a_person_only_the_own_jobs_are_visible(job, ada, stranger):

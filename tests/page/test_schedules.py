@@ -17,7 +17,8 @@ QUIET = answer(tool_use("heartbeat_respond", {"tell": False, "note": "nothing ne
 
 
 def work():
-    for beat_id in planning.sweep():
+    planning.sweep()
+    for beat_id in Beat.objects.to_send():
         beats.run(beat_id)
 
 

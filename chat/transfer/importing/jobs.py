@@ -26,7 +26,7 @@ from chat.transfer.importing.formats import conversation_of, title_of
 from chat.transfer.importing.grow import grow_session
 from chat.transfer.importing.reasons import ImportFileRefusedError, NotImportableError
 from oneclaw import pubsub
-from oneclaw.jobs import ClaimLostError
+from oneclaw.jobs import DueJob
 from oneclaw.leaving import imports
 from oneclaw.models import AccountImport, User
 from oneclaw.tasks import hint
@@ -59,27 +59,26 @@ def begin(user: User, upload: UploadedFile | None) -> ImportJob:
     try:
         with transaction.atomic():
             job.save(force_insert=True)
-            hint("chat.tasks.take_in", str(job.pk))
+            hint(ImportJob.TASK, job.pk)
     except IntegrityError:
         path_of(job.pk).unlink()
         raise ImportFileRefusedError("open") from None
     return job
 
 
-def run(job_id: uuid.UUID) -> bool:
-    """Continue the job if it is due and not claimed by another worker. Return whether work remains."""
+def run(job_id: uuid.UUID) -> DueJob | None:
+    """Continue the job if it is due and not claimed by another worker. Return it when work remains."""
     job = ImportJob.objects.claim(job_id)
     if job is None:
-        return False
-    try:
-        if job.total is None:
-            _unpack(job)
-        return _take_in(job)
-    except ImportFileRefusedError as refusal:
-        _finish(job, ImportJob.Status.FAILED, refusal.code)
-    except ClaimLostError:
-        logger.warning("Import %s was claimed by another worker.", job_id)
-    return False
+        return None
+    with job.attempt():
+        try:
+            if job.total is None:
+                _unpack(job)
+            return DueJob(job_id) if _take_in(job) else None
+        except ImportFileRefusedError as refusal:
+            _finish(job, ImportJob.Status.FAILED, refusal.code)
+    return None
 
 
 def sweep_files() -> None:

@@ -12,7 +12,6 @@ from memory.access.rights import may_write
 from memory.library import files, reading
 from memory.models import FileVersion, LibraryFile
 from memory.policy import curation
-from memory.tasks import READING_MAX_CHAINS, read_library_file
 from memory.transfer import library
 from memory.transfer.library import FOLDER_MARK
 from memory.transfer.workspace import FolderError
@@ -70,8 +69,8 @@ class Command(BaseCommand):
         if options["wait"]:
             wait(versions)
         else:
-            for version in versions[:READING_MAX_CHAINS]:
-                send(read_library_file, str(version.pk))
+            for version in versions[: FileVersion.SWEEP_MAX_COUNT]:
+                send(FileVersion.TASK, version.pk)
         fresh = FileVersion.objects.filter(pk__in=[version.pk for version in versions]).select_related("file")
         return [*map(row_of, fresh.order_by("file__name")), *refused]
 

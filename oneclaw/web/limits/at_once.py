@@ -7,7 +7,6 @@ request takes a connection from its pool.
 
 import asyncio
 import time
-from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 
 from django.conf import settings
@@ -15,6 +14,7 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse, parse_cookie
 from django.utils.translation import gettext_lazy
 
+from oneclaw.fair_slots import FairSlots, NoSlotError
 from oneclaw.people.keys import hashed
 from oneclaw.runtime_settings import limit
 from oneclaw.telemetry import metrics
@@ -51,89 +51,45 @@ class RequestSlots:
     each as `most_of` says, but one of an asker that floods."""
 
     def __init__(self, total: int, most_of: Callable[[str], int]) -> None:
-        self._total, self._most_of = total, most_of
-        self._running: Counter[str] = Counter()
-        # By asker, the one whose turn it is first.
-        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        self._slots: FairSlots[str] = FairSlots(lambda: total, self._most_now)
+        self._most_of = most_of
         # The askers whose next request comes after a pause.
         self._pausing: set[str] = set()
 
     async def take(self, asker: str) -> None:
         """Wait until a request of `asker` may begin. Raise TooManyAtOnceError."""
-        if asker not in self._waiting and self._has_room(asker):
-            self._running[asker] += 1
-            return
-        self.check(asker)
-        queue = self._waiting.setdefault(asker, deque())
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        queue.append(turn)
+        if not self._slots.is_free(asker):
+            self.check(asker)
         try:
-            async with asyncio.timeout(WAITING_SECONDS):
-                await turn
-        except TimeoutError:
-            self._leave(asker, turn)
+            await self._slots.take(asker, WAITING_SECONDS)
+        except NoSlotError:
             raise TooManyAtOnceError from None
-        except asyncio.CancelledError:
-            self._leave(asker, turn)
-            raise
 
     def check(self, asker: str) -> None:
         """Raise TooManyAtOnceError when too many requests of `asker` wait."""
-        if len(self._waiting.get(asker, ())) >= WAITING_MAX_COUNT:
+        if self._slots.waiting_count(asker) >= WAITING_MAX_COUNT:
             raise TooManyAtOnceError
 
-    def give_back(self, asker: str, seconds: float = 0.0) -> None:
+    def give_back(self, asker: str, seconds: float) -> None:
         """End a request of `asker` that took `seconds`, and begin those that wait for the room that there is now."""
-        self._running[asker] -= 1
-        if not self._running[asker]:
-            del self._running[asker]
-        if seconds and self._is_crowd(asker):
+        if self._is_crowd(asker):
             self._pausing.add(asker)
             pause_seconds = min(PAUSE_FACTOR * seconds, PAUSE_MAX_SECONDS)
             asyncio.get_running_loop().call_later(pause_seconds, self._end_pause, asker)
-        self._begin_waiting()
+        self._slots.release(asker)
 
     def _end_pause(self, asker: str) -> None:
         self._pausing.discard(asker)
-        self._begin_waiting()
+        self._slots.give_free()
 
-    def _begin_waiting(self) -> None:
-        while any(self._has_room(each) and self._begin_next(each) for each in list(self._waiting)):
-            pass
-
-    def _has_room(self, asker: str) -> bool:
-        if asker in self._pausing or self._running.total() >= self._total:
-            return False
-        return self._running[asker] < (1 if self._is_crowd(asker) else self._most_of(asker))
+    def _most_now(self, asker: str) -> int:
+        if asker in self._pausing:
+            return 0
+        return 1 if self._is_crowd(asker) else self._most_of(asker)
 
     def _is_crowd(self, asker: str) -> bool:
         """Return whether a program floods with the sign-in or key of `asker`. Many people may have one address."""
-        return len(self._waiting.get(asker, ())) > CROWD_COUNT and not asker.startswith(ADDRESS)
-
-    def _begin_next(self, asker: str) -> bool:
-        """Begin the first waiting request of `asker`, whose next one comes after all others; False when none waits."""
-        queue = self._waiting.pop(asker)
-        while queue:
-            turn = queue.popleft()
-            if queue:
-                self._waiting[asker] = queue
-            if not turn.done():
-                turn.set_result(None)
-                self._running[asker] += 1
-                return True
-        self._waiting.pop(asker, None)
-        return False
-
-    def _leave(self, asker: str, turn: asyncio.Future[None]) -> None:
-        """Take a request that is not waited for out of the queue; if it was just begun, give its slot back."""
-        if turn.done() and not turn.cancelled():
-            self.give_back(asker)
-            return
-        queue = self._waiting.get(asker, deque())
-        if turn in queue:
-            queue.remove(turn)
-        if not queue:
-            self._waiting.pop(asker, None)
+        return self._slots.waiting_count(asker) > CROWD_COUNT and not asker.startswith(ADDRESS)
 
 
 class Slot:

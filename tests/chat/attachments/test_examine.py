@@ -13,7 +13,7 @@ from PIL import Image
 
 from chat.attachments import examine, extract, xml_parts
 from chat.attachments.examine import FileRefusedError, examine_file
-from chat.attachments.slots import NoSlotError
+from oneclaw.fair_slots import NoSlotError
 from tests import files
 
 

@@ -107,7 +107,7 @@ async def hold(talk, words, *, with_worker):
 
 def work():
     """Do all that workers would do until no round waits any more."""
-    for _ in range(make.TRIES_MAX_COUNT + 1):
+    for _ in range(ContextRound.MAX_ATTEMPTS + 1):
         for pk in Flush.objects.due_ids():
             flush.run(pk)
         for pk in TranscriptIndex.objects.filter(due_at__lte=timezone.now()).values_list("pk", flat=True):

@@ -122,8 +122,8 @@ async def test_a_sub_session_gets_no_model_that_its_person_may_not_use(stranger,
 def test_in_a_shared_conversation_the_rights_of_who_asks_count(ada, stranger, limited):
     session = ChatSession(owner=ada, agent=default_agent(), model=limited)
     assert model_choice.model_of(session) == limited
-    session.asked_by_id = stranger.pk
-    assert (model_choice.model_of(session), model_choice.wanted_model(session)) == ("usual", limited)
+    assert model_choice.model_of(session, stranger.pk) == "usual"
+    assert model_choice.wanted_model(session, stranger.pk) == limited
 
 
 async def test_a_limited_server_stands_in_for_nobody_else(ada, stranger, scripted, limited, group, settings):

@@ -102,7 +102,8 @@ def test_nothing_runs_before_a_person_switches_it_on(ada, clock, scripted, put, 
     clock.work(minutes=1)
     assert clock.work(minutes=30).outcome == "quiet"
     settings.HEARTBEAT = "disabled"
-    assert planning.sweep() == []
+    planning.sweep()
+    assert Beat.objects.to_send() == []
 
 
 def test_while_the_person_is_in_a_turn_it_waits_two_minutes_three_times(heartbeat, ada, clock, scripted):
@@ -296,7 +297,8 @@ def test_what_is_overloaded_is_a_failure(heartbeat, clock, scripted, monkeypatch
 
 def test_nothing_is_done_for_a_person_whose_account_is_closed(heartbeat, ada, clock, scripted):
     clock.pass_by(minutes=15)
-    (planned,) = planning.sweep()
+    planning.sweep()
+    (planned,) = Beat.objects.to_send()
     User.objects.filter(pk=ada.pk).update(is_active=False)
     beats.run(planned)
     assert said(Beat.objects.get()) == ("skipped", "beat.off")

@@ -16,6 +16,7 @@ from chat.library import search
 from chat.models import ChatSession, ImportJob, Message
 from chat.transfer.importing import chatgpt, create, formats, jobs, json_stream, reasons, unpack
 from oneclaw import invariants
+from oneclaw.jobs import DueJob
 from tests.conversations import send, settle
 from tests.imports import (
     CHATGPT,
@@ -343,7 +344,7 @@ def test_whoever_lost_the_claim_writes_nothing_more(ada, monkeypatch):
 
     job = jobs.begin(ada, SimpleUploadedFile("c.json", as_json(numbered(2))))
     monkeypatch.setattr(jobs, "create_session", slow)
-    assert jobs.run(job.pk) is False
+    assert jobs.run(job.pk) is None
     assert not ChatSession.objects.exists()
 
 
@@ -370,11 +371,11 @@ def test_one_that_breaks_the_worker_is_left_aside_in_the_end(ada, bring, monkeyp
 def test_a_long_import_lets_others_have_their_turn(ada, monkeypatch):
     monkeypatch.setattr(jobs, "SLICE_SECONDS", -1)
     job = jobs.begin(ada, SimpleUploadedFile("c.json", as_json(numbered(2))))
-    assert jobs.run(job.pk) is True
+    assert jobs.run(job.pk) == DueJob(job.pk)
     assert ImportJob.objects.due_ids() == [job.pk]
     assert not jobs.path_of(job.pk).exists()
     monkeypatch.setattr(jobs, "SLICE_SECONDS", 60)
-    assert jobs.run(job.pk) is False
+    assert jobs.run(job.pk) is None
     assert ChatSession.objects.count() == 2
 
 
@@ -389,9 +390,9 @@ def test_a_worker_is_told_of_a_new_import(ada, monkeypatch, django_capture_on_co
 
 def test_the_task_and_the_sweep_go_on_where_there_is_more(ada, monkeypatch):
     sent = []
-    monkeypatch.setattr(tasks, "send", lambda task, *arguments: sent.append((task.name, *arguments)))
+    monkeypatch.setattr(tasks.take_in, "apply_async", lambda arguments, **options: sent.append(arguments))
     job = jobs.begin(ada, SimpleUploadedFile("c.json", as_json(numbered(1))))
-    again = ("chat.tasks.take_in", str(job.pk))
+    again = (str(job.pk),)
     tasks.sweep()
     assert sent == [again]
     with monkeypatch.context() as context:

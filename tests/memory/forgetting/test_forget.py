@@ -390,7 +390,7 @@ def test_a_flush_that_raced_with_the_forgetting_is_done_again_without_it(space, 
     forget()
     with pytest.raises(LineForgottenError), transaction.atomic():
         flush.finish(claim, notes)
-    claims.postpone(claim, LineForgottenError("x"))
+    claims.put_back(claim, LineForgottenError("x"))
     Flush.objects.update(due_at=timezone.now())
     scripted.script(answer(f"{LINE}\n- Ada said hello."))
     flush.run(queued.pk)

@@ -22,6 +22,7 @@ from memory.notes.claims import MODEL_MAX_ATTEMPTS
 from memory.policy import switches
 from memory.policy.switches import Switch
 from memory.tools.reading import SEARCH
+from oneclaw.jobs import DueJob
 from tests.scripted import answer, overloaded
 from tests.summaries import is_summary, replying
 
@@ -240,7 +241,7 @@ def test_a_round_is_made_after_notes_and_index_and_its_messages_are_then_found(t
         owner=ada, session=talk, number=1, kind="compact", reason="threshold", through=talk.messages.get(seq=2)
     )
     scripted.default = replying("- Moved to Bern.")
-    assert make.run(waiting.pk) == make.PREPARE_SECONDS
+    assert make.run(waiting.pk) == DueJob(waiting.pk, make.PREPARE_SECONDS)
     assert not any(is_summary(request.body) for request in scripted.messages)
     work()
     ContextRound.objects.update(due_at=timezone.now())

@@ -86,7 +86,7 @@ def test_each_message_of_a_session_is_covered_skipped_queued_running_or_open_and
     claim = claims.claim_flush(flush.request(session, "left").pk)
     say(session, "four")
     assert parts(session) == [(1, 1, "covered"), (2, 2, "skipped"), (3, 3, "running"), (4, 4, "open")]
-    claims.postpone(claim, RuntimeError("no model"))
+    claims.put_back(claim, RuntimeError("no model"))
     assert parts(session)[2:] == [(3, 4, "queued")]
     assert "RuntimeError: no model" in coverage.of_session(session)[2].why
 
@@ -131,7 +131,7 @@ def test_the_shell_tells_it(session, say):
 
 def test_the_admin_shows_lag_and_failures_over_the_flushes(session, say, admin_client_of):
     say(session, "one")
-    claims.postpone(claims.claim_flush(flush.request(session, "left").pk), RuntimeError("no model"))
+    claims.put_back(claims.claim_flush(flush.request(session, "left").pk), RuntimeError("no model"))
     html = admin_client_of.get(reverse("admin:memory_flush_changelist")).content.decode()
     assert "1 queued, 0 running, 1 failing" in html
     assert "RuntimeError: no model" in html

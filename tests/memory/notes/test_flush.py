@@ -28,9 +28,8 @@ BEFORE = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 def do(session, reason="switched"):
     """One trigger and everything that follows from it."""
     queued = flush.request(session, reason)
-    following = queued.pk if queued else None
-    while following:
-        following = flush.run(following)
+    while queued:
+        queued = flush.run(queued.pk)
 
 
 def in_a_thread(function, *arguments):
@@ -326,7 +325,7 @@ def test_a_failure_is_written_down_and_the_flush_is_due_later(session, say, spac
     assert (queued.status, queued.attempts, queued.after_seq, queued.token) == ("queued", 1, None, None)
     assert queued.error.startswith("Overloaded")
     assert 10 < (queued.due_at - timezone.now()).total_seconds() < 20
-    assert f"Flush {queued.pk} failed and is tried again" in caplog.text
+    assert f"Flush {queued.pk} failed in attempt 1: OverloadedError" in caplog.text
     assert Flush.objects.due_ids() == []
     assert flush.run(queued.pk) is None
     come_due()
@@ -344,7 +343,7 @@ def test_a_failed_flush_takes_over_what_was_asked_for_meanwhile(session, say):
     claim = claims.claim_flush(flush.request(session, "switched").pk)
     say(session, "second")
     flush.request(session, "left")
-    claims.postpone(claim, RuntimeError("no"))
+    claims.put_back(claim, RuntimeError("no"))
     assert list(Flush.objects.values_list("pk", "status")) == [(claim.flush.pk, "queued")]
 
 

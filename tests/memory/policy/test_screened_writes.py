@@ -25,8 +25,8 @@ from memory.notes import document_jobs, flush
 from memory.skills import importing, writing
 from memory.tools import decisions, proposals, suggestions
 from memory.transfer import account, imports, workspace
-from oneclaw.leaving.zipping import ArchiveReader
 from oneclaw.models import Space, SpaceMember, User
+from oneclaw.zipping import ArchiveReader
 from tests.conversations import FINISHED
 from tests.scripted import answer, error
 from tests.skills import packed, skill_text

@@ -23,9 +23,8 @@ from tests.scripted import answer
 
 def do(session, reason="switched"):
     queued = flush.request(session, reason)
-    following = queued.pk if queued else None
-    while following:
-        following = flush.run(following)
+    while queued:
+        queued = flush.run(queued.pk)
 
 
 def violations():
@@ -69,7 +68,7 @@ def test_a_conversation_that_is_shared_or_made_private_meanwhile_is_noted_where_
     ChatSession.objects.filter(pk=shared.pk).update(shared_at=None)
     with pytest.raises(claims.MovedError):
         flush.finish(claim, "- Ada plans a soup.")
-    claims.postpone(claim, claims.MovedError())
+    claims.put_back(claim, claims.MovedError())
     Flush.objects.update(due_at=timezone.now())
     flush.run(Flush.objects.get().pk)
     # Now it is private to Ada: what Bob said, and the answer to it, are not noted as hers.
@@ -88,7 +87,7 @@ def test_notes_are_covered_when_their_space_is_deleted_and_go_on_in_private(shar
     kitchen.delete()
     with pytest.raises(claims.MovedError):
         flush.finish(claim, "- two")
-    claims.postpone(claim, claims.MovedError())
+    claims.put_back(claim, claims.MovedError())
     Flush.objects.filter(status="queued").update(due_at=timezone.now())
     flush.run(Flush.objects.get(status="queued").pk)
     assert list(logs()) == [space.pk]
@@ -124,7 +123,8 @@ def test_a_space_that_is_deleted_while_its_notes_are_written_gets_none(shared, s
     deletion.delete(kitchen, ada)
     with pytest.raises(ClaimLostError):
         flush.finish(claim, "- The oven is broken.")
-    claims.postpone(claim, ClaimLostError())
+    with pytest.raises(ClaimLostError):
+        claims.put_back(claim, RuntimeError())
     assert logs() == {}
     assert violations() == []
 

@@ -239,7 +239,7 @@ class World:
         finished = session.flushes.finished().order_by("-through_seq").values_list("through_seq", flat=True).first()
         queued = flush.request(session, "switched")
         while queued is not None:
-            queued = flush.run(queued if isinstance(queued, int) else queued.pk)
+            queued = flush.run(queued.pk)
         fresh = [each for each in talk.said[finished or session.copied_seq :] if each[0]]
         target = talk.space if talk.is_shared else self.own[talk.owner].pk
         noted = {word for word, by in fresh if talk.is_shared or by == talk.owner}

@@ -98,7 +98,7 @@ def test_of_two_lines_saved_at_once_only_the_later_one_is_asked_about(save, scri
 
 def test_it_waits_until_the_result_of_the_call_is_stored(job, scripted, session, monkeypatch):
     sent = []
-    monkeypatch.setattr(tasks, "send", lambda task, *arguments, **options: sent.append((arguments, options)))
+    monkeypatch.setattr("oneclaw.tasks.send", lambda task, *arguments, **options: sent.append((arguments, options)))
     message = job.revision.message
     results = Message.objects.create(session=session, seq=2, role="tool", status="running", parent=message)
     later()
@@ -150,10 +150,10 @@ def test_nothing_is_asked_about_a_line_that_is_gone(job, scripted, ada, space):
 
 def test_after_many_failures_the_line_stays_as_it_is(job, scripted):
     scripted.default = lambda body: bad_request()
-    for _ in range(comparisons.TRIES_MAX_COUNT + 2):
+    for _ in range(Comparison.MAX_ATTEMPTS + 2):
         later()
     job.refresh_from_db()
-    assert (job.status, job.attempts) == ("failed", comparisons.TRIES_MAX_COUNT)
+    assert (job.status, job.attempts) == ("failed", Comparison.MAX_ATTEMPTS)
     assert "BadRequestError" in job.error
 
 
@@ -174,9 +174,9 @@ def test_a_worker_that_dies_leaves_the_comparison_to_the_sweep(job, scripted, mo
     assert Comparison.objects.claim(job.pk) is not None
     Comparison.objects.update(lease_until=timezone.now() - dt.timedelta(seconds=1))
     sent = []
-    monkeypatch.setattr(tasks, "send", lambda task, *arguments: sent.append((task, arguments)))
+    monkeypatch.setattr(tasks.compare_saved_line, "apply_async", lambda arguments, **options: sent.append(arguments))
     tasks.sweep()
-    assert (tasks.compare_saved_line, (job.pk,)) in sent
+    assert sent == [(job.pk,)]
     scripted.script(server_fault(), answer("1"))
     tasks.compare_saved_line(job.pk)
     assert Decision.objects.get().revision == MemoryRevision.objects.latest("pk")

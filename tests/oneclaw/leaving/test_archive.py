@@ -23,8 +23,8 @@ from memory.library import files as library
 from memory.models import FileVersion, SwitchChoice
 from memory.policy import switches
 from oneclaw.leaving import archive, imports
-from oneclaw.leaving.zipping import BadArchiveError
 from oneclaw.models import AccountImport, Space, User
+from oneclaw.zipping import BadArchiveError
 from tests.oneclaw.leaving.test_offboarding import said
 from tests.oneclaw.leaving.test_pages import signed_in
 

@@ -9,8 +9,8 @@ import pytest
 
 from memory.models import LibraryFile, MemoryDocument
 from oneclaw.leaving import archive
-from oneclaw.leaving.zipping import ArchiveReader, ArchiveTooLargeError, MemberTooLargeError
 from oneclaw.models import Space
+from oneclaw.zipping import ArchiveReader, ArchiveTooLargeError, MemberTooLargeError
 
 MEGABYTE_BYTES = 1024 * 1024
 ZEROS = b"\0" * MEGABYTE_BYTES

@@ -234,7 +234,7 @@ def test_every_foreign_key_to_a_person_says_what_becomes_of_it(monkeypatch):
     assert references.every_reference_has_a_way() == []
     names = dict(references.references())
     assert "chat.ChatSession.owner" in names
-    monkeypatch.delitem(references._ways, "chat.ChatSession.owner")
+    monkeypatch.delitem(leaving.REFERENCES, "chat.ChatSession.owner")
     assert [each.id for each in references.every_reference_has_a_way()] == ["oneclaw.E001"]
 
 
