@@ -1,6 +1,8 @@
 """Define the chat extension of memory: tools, prompt sections, command, the line under answers, details of answers,
 search, what is stored before a summary, and the walk of a demo."""
 
+from collections.abc import Callable
+
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
@@ -13,10 +15,10 @@ from chat.extensions import (
     SpaceTab,
     ToolCommand,
 )
-from memory.access import former
+from chat.models import ChatSession
+from memory.access import former, transcripts
 from memory.access.load import access_of
 from memory.access.reading import reading as reading_once
-from memory.access.transcripts import readable_messages
 from memory.library import picking
 from memory.notes import compaction
 from memory.overview import remains
@@ -28,6 +30,30 @@ from memory.skills import offering
 from memory.tools import citing, get, library, reading, save_memory, skill_read
 from memory.views import conversations, inbox, palette
 from memory.walk import card
+
+
+class MemoryOfChat:
+    """Memory's part in a conversation (chat.extensions.Memory): each method, or the function that is it."""
+
+    prepare_compaction = staticmethod(compaction.prepare)
+    lookup_hint = staticmethod(get.lookup_hint)
+    readable_messages = staticmethod(transcripts.readable_messages)
+    lost_addresses = staticmethod(former.lost_addresses)
+    addresses_in = staticmethod(former.addresses_in)
+
+    def summary_notes(self, session: ChatSession, through_seq: int) -> list[str]:
+        return [*skill_read.read_notes(session, through_seq), *get.file_notes(session, through_seq)]
+
+    def cleaner(self, session: ChatSession) -> Callable[[str], str]:
+        forgotten = tombstones.of_space(access_of(session).home.space.pk)
+        return lambda text: self.masked(forgotten.without_forgotten_words(text))
+
+    def masked(self, text: str) -> str:
+        return secrets.masked(text)[0]
+
+    def reads_conversations(self, session: ChatSession) -> bool:
+        return access_of(session).reads_conversations
+
 
 MEMORY = Extension(
     name=NAME,
@@ -56,19 +82,7 @@ MEMORY = Extension(
     search=palette.search,
     related=conversations.related,
     waiting=inbox.waiting_items,
-    forgetter=lambda session: tombstones.of_space(access_of(session).home.space.pk).without_forgotten_words,
-    mask=lambda text: secrets.masked(text)[0],
-    prepare_compaction=compaction.prepare,
-    lookup_hint=get.lookup_hint,
-    reads_conversations=lambda session: access_of(session).reads_conversations,
-    readable_messages=readable_messages,
-    lost_addresses=former.lost_addresses,
-    addresses_in=former.addresses_in,
     remains=remains.of_conversations,
-    summary_notes=lambda session, through: [
-        *skill_read.read_notes(session, through),
-        *get.file_notes(session, through),
-    ],
     mentions=offering.mentions,
     introduction=card.card,
     space_tabs=(

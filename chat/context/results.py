@@ -19,10 +19,9 @@ from chat.extensions import (
     ToolCall,
     ToolError,
     ToolResult,
-    addresses_in,
     installed,
     is_about_memory,
-    lost_addresses,
+    memory,
     reader_of_results,
     tool_sends_whole,
 )
@@ -247,7 +246,7 @@ def is_of_lost_memory(session: ChatSession, row: Message, id: str, text: str) ->
     uses = row.parent.tool_uses() if row.parent else []
     names = [use["name"] for use in uses if use["id"] == id]
     is_of_memory = not names or any(is_about_memory(name) for name in names)
-    return is_of_memory and bool(lost_addresses(session, addresses_in(text)))
+    return is_of_memory and bool(memory().lost_addresses(session, memory().addresses_in(text)))
 
 
 def read_result(call: ToolCall) -> ToolResult:

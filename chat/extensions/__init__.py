@@ -21,10 +21,9 @@ from chat.extensions.hooks import (
     ToolResultPersist,
     TurnFinished,
 )
+from chat.extensions.memory import Memory, NoMemory, install_memory, memory
 from chat.extensions.picking import Pick, Picker, PickingScope
 from chat.extensions.registry import (
-    addresses_in,
-    cleaner,
     field_label,
     find_tool,
     has_memory_command,
@@ -34,14 +33,11 @@ from chat.extensions.registry import (
     introduction_for,
     is_about_memory,
     is_for_others,
-    lost_addresses,
-    masked,
     open_work_of,
     optional_tools,
     passages_of_result,
     reader_of_results,
     reading,
-    reads_conversations,
     register,
     shows_first_line,
     tool_heading,

@@ -1,7 +1,7 @@
 """The registry of extensions, and the tools that they bring."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from uuid import UUID
 
@@ -235,19 +235,6 @@ def is_about_memory(name: str) -> bool:
     return tool is not None and tool.about_memory
 
 
-def lost_addresses(session: ChatSession, named: set[str]) -> frozenset[str]:
-    """Return those of the addresses `named` that the owner of `session` may not read any more, as an extension says."""
-    if not named:
-        return frozenset()
-    asked = [each.lost_addresses for each in installed() if each.lost_addresses]
-    return frozenset().union(*(lost(session, named) for lost in asked))
-
-
-def addresses_in(result: str) -> set[str]:
-    """Return the addresses that the result of a tool of memory names."""
-    return set().union(*(each.addresses_in(result) for each in installed() if each.addresses_in))
-
-
 def has_memory_command(text: str) -> bool:
     """Return whether a line of `text` begins with a command that calls a tool of memory, such as "/remember"."""
     words = {word for each in installed() for word, command in each.commands.items() if is_about_memory(command.tool)}
@@ -260,33 +247,9 @@ def is_for_others(name: str) -> bool:
     return tool is not None and tool.for_spaces and not tool.about_memory
 
 
-def masked(text: str) -> str:
-    """Return `text` with the secrets masked that an extension finds in it."""
-    for mask in (each.mask for each in installed()):
-        text = mask(text) if mask else text
-    return text
-
-
 def open_work_of(session: ChatSession) -> list[str]:
     """Return the sentences of the extensions that are kept with a summary of the messages of `session`."""
     return [sentence for each in installed() if each.open_work for sentence in each.open_work(session)]
-
-
-def reads_conversations(session: ChatSession) -> bool:
-    """Return whether the model of `session` may read other conversations of its owner."""
-    return all(each.reads_conversations(session) for each in installed() if each.reads_conversations)
-
-
-def cleaner(session: ChatSession) -> Callable[[str], str]:
-    """Return a function that takes secrets, and what the owner of `session` had forgotten, out of a text."""
-    forgetters = [each.forgetter(session) for each in installed() if each.forgetter]
-
-    def clean(text: str) -> str:
-        for forget in forgetters:
-            text = forget(text)
-        return masked(text)
-
-    return clean
 
 
 def waiting_for(user: User) -> WaitingItems | None:

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from chat.extensions.hooks import Hook
 from chat.extensions.picking import Picker
 from chat.extensions.space_tabs import SpaceTab
-from chat.models import ChatSession, Message, MessageQuerySet
+from chat.models import ChatSession, Message
 from oneclaw.models import User
 from oneclaw.reasons import Reason, verbatim
 from oneclaw.text import StrOrPromise
@@ -381,31 +381,11 @@ class Extension:
     # Returns what the app shows a new person above the messages of the conversation with this id, which may have no row
     # yet: safe HTML, or "". The last argument is the CSRF token. Called for every page of the chat.
     introduction: Callable[[User, UUID, str], SafeString] | None = None
-    # Called again and again while a summary waits to replace the messages of a session up to the given number: stores
-    # what the app keeps of them, or asks for that, and returns whether it is stored.
-    prepare_compaction: Callable[[ChatSession, int], bool] | None = None
-    # Returns English sentences that are kept word for word with a summary of the messages of a session up to the given
-    # number: what of the app's work in them is done or open.
-    summary_notes: Callable[[ChatSession, int], list[str]] | None = None
     # Returns what the person may name in a message of this session, such as "$release-notes"; for the completion in
     # the composer.
     mentions: Callable[[ChatSession], list[Mention]] | None = None
-    # Returns a function that takes out of a text what the owner of a session has asked to forget; for summaries.
-    forgetter: Callable[[ChatSession], Callable[[str], str]] | None = None
-    # Returns a text without secrets, such as passwords: for titles, search results and summaries. Pure.
-    mask: Callable[[str], str] | None = None
     # Returns sentences that are kept with a summary of a session's messages, such as what is still being done.
     open_work: Callable[[ChatSession], Sequence[str]] | None = None
-    # Returns whether the model of a session may read other conversations of its owner at all; and which of these
-    # messages of such conversations it may read. Without them it may read all.
-    reads_conversations: Callable[[ChatSession], bool] | None = None
-    readable_messages: Callable[[ChatSession, MessageQuerySet], MessageQuerySet] | None = None
-    # Returns those of these addresses (of pieces, and of `addresses_in` a result of its tools) that the owner of a
-    # session may not read any more. Sync, may use the ORM.
-    lost_addresses: Callable[[ChatSession, set[str]], set[str]] | None = None
-    addresses_in: Callable[[str], set[str]] | None = None
-    # Returns how the model of a session finds messages that a summary has replaced: one English sentence, or "".
-    lookup_hint: Callable[[ChatSession], str] | None = None
     # Returns what the app keeps of these conversations of the person, which were deleted; None when nothing.
     remains: Callable[[User, Collection[UUID]], Remains | None] | None = None
     # What a person may added to a message of what the app has.

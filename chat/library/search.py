@@ -81,7 +81,7 @@ def messages(user: User, question: str, most: int = MAX_MESSAGES) -> list[Search
 def _excerpt_of(message: Message, pieces: list[str]) -> SafeString:
     """Return a piece of `message`: a person's text as it was written, an answer as Markdown, both without secrets."""
     near = around(message.text, pieces, MASKED_CHARS)
-    return excerpt(extensions.masked(near), pieces, is_markdown=message.role == Message.Role.ASSISTANT)
+    return excerpt(extensions.memory().masked(near), pieces, is_markdown=message.role == Message.Role.ASSISTANT)
 
 
 def without_copies(found: QuerySet[Message], most: int) -> QuerySet[Message]:

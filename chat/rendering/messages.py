@@ -331,7 +331,7 @@ def fields_of(tool: str, values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """
     named = [(name, readable(value)) for name, value in values.items()]
     if extensions.is_about_memory(tool):
-        named = [(name, extensions.masked(text)) for name, text in named]
+        named = [(name, extensions.memory().masked(text)) for name, text in named]
     return [(extensions.field_label(tool, name), text) for name, text in named if text]
 
 

@@ -96,7 +96,7 @@ def _carry_out(beat: Beat) -> None:
         return
     answer = asked.answer
     # Its owner may have had something forgotten while the model was asked.
-    note = extensions.cleaner(session)(answer.note)
+    note = extensions.memory().cleaner(session)(answer.note)
     if answer.is_quiet:
         code = "beat.quiet" if asked.is_over else "beat.no_answer"
         _finish_quiet(beat, note, Reason(code), fingerprint if schedule.is_heartbeat else "")
