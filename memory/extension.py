@@ -11,14 +11,13 @@ from chat.extensions import (
     Extension,
     MessageContext,
     PromptSection,
-    ScheduledContext,
     SpaceTab,
     ToolCommand,
 )
 from chat.models import ChatSession
 from memory.access import former, transcripts
+from memory.access import reading as reading_once
 from memory.access.load import access_of
-from memory.access.reading import reading as reading_once
 from memory.library import picking
 from memory.notes import compaction
 from memory.overview import remains
@@ -35,6 +34,13 @@ from memory.walk import card
 class MemoryOfChat:
     """Memory's part in a conversation (chat.extensions.Memory): each method, or the function that is it."""
 
+    reading = staticmethod(reading_once.reading)
+    prepare_prompt = staticmethod(recall.prepare_prompt)
+    prompt_condition = staticmethod(recall.prompt_condition)
+    checklist = staticmethod(scheduled.checklist)
+    scheduled_items = staticmethod(scheduled.scheduled_items)
+    scheduled_text = staticmethod(recall.workspace_section)
+    mentions = staticmethod(offering.mentions)
     prepare_compaction = staticmethod(compaction.prepare)
     lookup_hint = staticmethod(get.lookup_hint)
     readable_messages = staticmethod(transcripts.readable_messages)
@@ -58,15 +64,12 @@ class MemoryOfChat:
 MEMORY = Extension(
     name=NAME,
     for_spaces=True,
-    reading=reading_once,
     tools=(save_memory.SAVE, reading.SEARCH, get.GET, skill_read.READ, library.SEARCH, library.GET),
     prompt_sections=(
         PromptSection("memory", 200, recall.workspace_section, recall.workspace_items),
         PromptSection("skills", 250, offering.skills_section, offering.skill_items),
         PromptSection("recall", 300, recall.guidelines_section),
     ),
-    prepare_prompt=recall.prepare_prompt,
-    prompt_condition=recall.prompt_condition,
     message_context=MessageContext(
         message_context.message_items,
         message_context.message_text,
@@ -74,7 +77,6 @@ MEMORY = Extension(
         added_documents.without_lost,
     ),
     picker=picking.PICKER,
-    scheduled=ScheduledContext(scheduled.checklist, scheduled.scheduled_items, recall.workspace_section),
     commands={"/remember": ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))},
     answer_line=AnswerLine(used.count, used.sentence, lambda id: reverse("message_memories", args=[id])),
     source_address=cited.source_address,
@@ -83,7 +85,6 @@ MEMORY = Extension(
     related=conversations.related,
     waiting=inbox.waiting_items,
     remains=remains.of_conversations,
-    mentions=offering.mentions,
     introduction=card.card,
     space_tabs=(
         SpaceTab(200, "memory", _("Memory"), "space_memory"),

@@ -21,7 +21,7 @@ from chat.extensions.hooks import (
     ToolResultPersist,
     TurnFinished,
 )
-from chat.extensions.memory import Memory, NoMemory, install_memory, memory
+from chat.extensions.memory import MEMORY_NAME, Memory, NoMemory, install_memory, memory, memory_for
 from chat.extensions.picking import Pick, Picker, PickingScope
 from chat.extensions.registry import (
     field_label,
@@ -37,7 +37,6 @@ from chat.extensions.registry import (
     optional_tools,
     passages_of_result,
     reader_of_results,
-    reading,
     register,
     shows_first_line,
     tool_heading,
@@ -68,7 +67,6 @@ from chat.extensions.types import (
     PendingCall,
     PromptSection,
     Remains,
-    ScheduledContext,
     SearchResult,
     SentPassage,
     Tool,

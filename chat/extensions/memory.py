@@ -1,9 +1,15 @@
 """The part of memory in a conversation: what the chat asks of it, and the empty answers where there is none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
+from chat.answering import answers_without_memory
+from chat.extensions.types import ContextItem, Mention
 from chat.models import ChatSession, MessageQuerySet
+
+# The name of the extension of memory, under which the chat stores what memory gives it.
+MEMORY_NAME = "memory"
 
 
 class Memory(Protocol):
@@ -11,6 +17,43 @@ class Memory(Protocol):
 
     Its tools, sections of the prompt and context of messages are an Extension, as those of every app.
     """
+
+    # What the model is sent.
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Keep what is read until the end of the block, in which one request to the model is built."""
+        return nullcontext()
+
+    def prepare_prompt(self, session: ChatSession) -> None:
+        """Bring the sources of a prompt up to date, before the first head of `session` is made; in no transaction."""
+        return
+
+    def prompt_condition(self, session: ChatSession) -> str:
+        """Return a short text that identifies what the sections of the prompt depend on apart from `session`; when it
+        changes, the session gets a new head."""
+        return ""
+
+    # What scheduled turns are sent in place of the sections and of the context of messages.
+
+    def checklist(self, session: ChatSession) -> str:
+        """Return what the owner of `session` wrote for their heartbeats; "" when they wrote nothing."""
+        return ""
+
+    def scheduled_items(self, session: ChatSession, is_heartbeat: bool) -> list[ContextItem]:
+        """Return everything that the system text quotes from documents, with the checklist for a heartbeat; few
+        characters, because a heartbeat sends them again and again."""
+        return []
+
+    def scheduled_text(self, session: ChatSession, items: Sequence[ContextItem]) -> str:
+        """Return the text for these items, or ""."""
+        return ""
+
+    # What a person is shown.
+
+    def mentions(self, session: ChatSession) -> list[Mention]:
+        """Return what the person may name in a message of `session`, such as "$release-notes"; for the completion in
+        the composer."""
+        return []
 
     # Before a summary replaces messages, and in it.
 
@@ -68,6 +111,12 @@ _memory: Memory = NoMemory()
 def memory() -> Memory:
     """Return the memory that is installed."""
     return _memory
+
+
+def memory_for(session: ChatSession, *, is_away: bool | None = None) -> Memory:
+    """Return the memory that takes part in `session`: none where the model is sent no memory. `is_away`: whether it is
+    such a model; None: as it is now."""
+    return NoMemory() if (answers_without_memory(session) if is_away is None else is_away) else _memory
 
 
 def install_memory(installed: Memory) -> Memory:

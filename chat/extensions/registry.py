@@ -1,8 +1,7 @@
 """The registry of extensions, and the tools that they bring."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
 from django.utils.safestring import SafeString
@@ -49,16 +48,6 @@ def unregister(extension: Extension) -> None:
 def installed() -> list[Extension]:
     """Return the extensions in the order of their names (stable, for the provider's cache)."""
     return [_extensions[name] for name in sorted(_extensions)]
-
-
-@contextmanager
-def reading() -> Iterator[None]:
-    """Let each extension keep what it reads until the end of the block, in which one request to the model is built."""
-    with ExitStack() as stack:
-        for extension in installed():
-            if extension.reading:
-                stack.enter_context(extension.reading())
-        yield
 
 
 def installed_for(session: ChatSession, *, is_away: bool | None = None) -> list[Extension]:

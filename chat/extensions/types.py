@@ -1,7 +1,6 @@
 """The types of an extension: its parts, and the values that they take and return."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
@@ -213,20 +212,6 @@ class PromptSection:
 
 
 @dataclass(frozen=True)
-class ScheduledContext:
-    """Give scheduled turns, which have none of the prompt sections of an app, what they need of it."""
-
-    # Returns what the person of a session wrote for their heartbeats, "" when they wrote nothing. Sync, may use the
-    # ORM.
-    checklist: Callable[[ChatSession], str]
-    # Returns everything that the system text quotes from documents, with or without the checklist; few characters,
-    # because a heartbeat sends them again and again. Sync, may use the ORM.
-    items: Callable[[ChatSession, bool], list[ContextItem]]
-    # Returns the text for these items, or "".
-    render: Callable[[ChatSession, Sequence[ContextItem]], str]
-
-
-@dataclass(frozen=True)
 class MessageContext:
     """Context that an app sends to the model before the text of a person's message."""
 
@@ -350,17 +335,7 @@ class Extension:
     name: str
     tools: Sequence[Tool] = ()
     prompt_sections: Sequence[PromptSection] = ()
-    # Called before the sections of a new session are rendered, outside of a transaction: brings their sources up to
-    # date.
-    prepare_prompt: Callable[[ChatSession], None] | None = None
-    # Returns a short text that identifies what the sections depend on apart from the session; when it changes, the
-    # session's system prompt is rebuilt.
-    prompt_condition: Callable[[ChatSession], str] | None = None
     message_context: MessageContext | None = None
-    # What scheduled turns get instead of the sections and of the context of messages.
-    scheduled: ScheduledContext | None = None
-    # Entered while one request to the model is built: within it the app may keep what it has read.
-    reading: Callable[[], AbstractContextManager[None]] | None = None
     # {word: command}, such as "/remember".
     commands: Mapping[str, ToolCommand] = field(default_factory=dict)
     # The line of the app under each answer that has numbers.
@@ -381,9 +356,6 @@ class Extension:
     # Returns what the app shows a new person above the messages of the conversation with this id, which may have no row
     # yet: safe HTML, or "". The last argument is the CSRF token. Called for every page of the chat.
     introduction: Callable[[User, UUID, str], SafeString] | None = None
-    # Returns what the person may name in a message of this session, such as "$release-notes"; for the completion in
-    # the composer.
-    mentions: Callable[[ChatSession], list[Mention]] | None = None
     # Returns sentences that are kept with a summary of a session's messages, such as what is still being done.
     open_work: Callable[[ChatSession], Sequence[str]] | None = None
     # Returns what the app keeps of these conversations of the person, which were deleted; None when nothing.
@@ -394,9 +366,9 @@ class Extension:
     space_tabs: Sequence[SpaceTab] = ()
     # Handlers that may change or refuse what the chat does, each under a contract (chat/extensions/hooks.py).
     hooks: Sequence[Hook] = ()
-    # Whether the app's sections, condition and context of messages may hold anything of a memory: they are not asked
-    # for where the model's server must not be sent that. Of its tools, `Tool.about_memory` says so.
+    # Whether the app's sections and context of messages may hold anything of a memory: they are not asked for where the
+    # model's server must not be sent that. Of its tools, `Tool.about_memory` says so.
     holds_memory: bool = True
-    # Whether the app's sections, condition, context of messages and mentions are asked for in conversations that are
-    # shared with a space: there they must hold nothing of one person.
+    # Whether the app's sections and context of messages are asked for in conversations that are shared with a space:
+    # there they must hold nothing of one person.
     for_spaces: bool = False

@@ -16,6 +16,7 @@ from chat.extensions import (
     Detail,
     Extension,
     MessageContext,
+    NoMemory,
     PromptSection,
     SearchResult,
     Tool,
@@ -38,7 +39,6 @@ DICE = Extension(
     prompt_sections=[
         PromptSection("dice", 900, lambda session, items: f"You may roll {items[0]['text']}.", lambda session: [RED])
     ],
-    prompt_condition=lambda session: session.title,
     message_context=MessageContext(
         lambda session, message: [RED | {"heading": message.text}],
         lambda items: f"For “{items[0]['heading']}” there are {items[0]['text']}.",
@@ -74,7 +74,21 @@ def test_one_object_brings_all_that_an_app_has_for_the_chat(ada, dice, client):
     assert "/roll" in [each["name"] for each in client.get("/commands").json()["commands"]]
 
 
-def test_the_prompt_is_built_anew_when_its_condition_changes(ada, dice):
+class DiceMemory(NoMemory):
+    """Memory that has only what the dice need."""
+
+    def prompt_condition(self, session):
+        return session.title
+
+
+@pytest.fixture
+def dice_memory():
+    before = extensions.install_memory(DiceMemory())
+    yield
+    extensions.install_memory(before)
+
+
+def test_the_prompt_is_built_anew_when_its_condition_changes(ada, dice, dice_memory):
     said = send(ada)
     build_request(said.turn)
     session = said.message.session
