@@ -7,7 +7,6 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import (
-    AnswerLine,
     Extension,
     MessageContext,
     PromptSection,
@@ -40,12 +39,23 @@ class MemoryOfChat:
     checklist = staticmethod(scheduled.checklist)
     scheduled_items = staticmethod(scheduled.scheduled_items)
     scheduled_text = staticmethod(recall.workspace_section)
+    waiting_for = staticmethod(inbox.waiting_items)
+    introduction = staticmethod(card.card)
+    details = staticmethod(details.details)
+    count_used = staticmethod(used.count)
+    used_sentence = staticmethod(used.sentence)
+    source_address = staticmethod(cited.source_address)
+    related = staticmethod(conversations.related)
+    remains = staticmethod(remains.of_conversations)
     mentions = staticmethod(offering.mentions)
     prepare_compaction = staticmethod(compaction.prepare)
     lookup_hint = staticmethod(get.lookup_hint)
     readable_messages = staticmethod(transcripts.readable_messages)
     lost_addresses = staticmethod(former.lost_addresses)
     addresses_in = staticmethod(former.addresses_in)
+
+    def used_address(self, message_id: int) -> str:
+        return reverse("message_memories", args=[message_id])
 
     def summary_notes(self, session: ChatSession, through_seq: int) -> list[str]:
         return [*skill_read.read_notes(session, through_seq), *get.file_notes(session, through_seq)]
@@ -78,14 +88,7 @@ MEMORY = Extension(
     ),
     picker=picking.PICKER,
     commands={"/remember": ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))},
-    answer_line=AnswerLine(used.count, used.sentence, lambda id: reverse("message_memories", args=[id])),
-    source_address=cited.source_address,
-    details=details.details,
     search=palette.search,
-    related=conversations.related,
-    waiting=inbox.waiting_items,
-    remains=remains.of_conversations,
-    introduction=card.card,
     space_tabs=(
         SpaceTab(200, "memory", _("Memory"), "space_memory"),
         SpaceTab(800, "instructions", _("Instructions"), "space_instructions"),

@@ -30,7 +30,6 @@ from chat.extensions.registry import (
     hooks_at,
     installed,
     installed_for,
-    introduction_for,
     is_about_memory,
     is_for_others,
     open_work_of,
@@ -48,14 +47,12 @@ from chat.extensions.registry import (
     tools_for,
     tools_to_keep,
     unregister,
-    waiting_for,
 )
 from chat.extensions.run_hooks import HookRun, run_hooks
 from chat.extensions.space_tabs import SpaceTab
 from chat.extensions.types import (
     COMMAND_CALL_PREFIX,
     MARKS_KEY,
-    AnswerLine,
     CallUpdate,
     ContextItem,
     Detail,

@@ -1,12 +1,16 @@
 """The part of memory in a conversation: what the chat asks of it, and the empty answers where there is none."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
+from uuid import UUID
+
+from django.utils.safestring import SafeString
 
 from chat.answering import answers_without_memory
-from chat.extensions.types import ContextItem, Mention
-from chat.models import ChatSession, MessageQuerySet
+from chat.extensions.types import ContextItem, Detail, FinishedAnswer, Mention, Remains, SearchResult, WaitingItems
+from chat.models import ChatSession, Message, MessageQuerySet
+from oneclaw.models import User
 
 # The name of the extension of memory, under which the chat stores what memory gives it.
 MEMORY_NAME = "memory"
@@ -49,6 +53,47 @@ class Memory(Protocol):
         return ""
 
     # What a person is shown.
+
+    def waiting_for(self, user: User) -> WaitingItems | None:
+        """Return what of memory waits for `user`, or None. Called for every page of the chat."""
+        return None
+
+    def introduction(self, user: User, session_id: UUID, csrf_token: str) -> SafeString:
+        """Return what a new person is shown above the messages of the conversation with this id, which may have no row
+        yet: safe HTML, or "". Called for every page of the chat."""
+        return SafeString()
+
+    def details(self, session: ChatSession, message: Message) -> list[Detail]:
+        """Return what memory sent to the model with this message of a person."""
+        return []
+
+    def count_used(self, answer: FinishedAnswer) -> Mapping[str, int]:
+        """Return the numbers of the quiet line under `answer`, by names of memory; {} for no line. Called before the
+        end of the answer is stored, which waits for it: pure, without a query."""
+        return {}
+
+    def used_sentence(self, numbers: Mapping[str, int]) -> str:
+        """Return the line under an answer with these numbers, in the active language; "" for none."""
+        return ""
+
+    def used_address(self, message_id: int) -> str:
+        """Return the URL of what the line opens, for the last message of its answer: a fragment for htmx, else a
+        page."""
+        return ""
+
+    def source_address(self, user: User, message: Message, mark: str) -> str:
+        """Return the URL of the passage with `mark` that the answer `message` cites: the exact line, moment or page; ""
+        when there is none that `user` may see."""
+        return ""
+
+    def related(self, user: User, question: str, most: int) -> list[SearchResult]:
+        """Return pieces of conversations of `user` that are about `question`, with or without its words, best first, at
+        most `most`; their names are the titles. Called when a question is sent, not while it is typed."""
+        return []
+
+    def remains(self, user: User, session_ids: Collection[UUID]) -> Remains | None:
+        """Return what memory keeps of these conversations of `user`, which were deleted; None when nothing."""
+        return None
 
     def mentions(self, session: ChatSession) -> list[Mention]:
         """Return what the person may name in a message of `session`, such as "$release-notes"; for the completion in

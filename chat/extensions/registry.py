@@ -2,16 +2,12 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from uuid import UUID
-
-from django.utils.safestring import SafeString
 
 from chat.answering import answers_without_memory
 from chat.extensions import hook_failures
 from chat.extensions.hooks import Hook, HookValue
-from chat.extensions.types import CallUpdate, Extension, SentPassage, Tool, ToolError, WaitingItems
+from chat.extensions.types import CallUpdate, Extension, SentPassage, Tool, ToolError
 from chat.models import ChatSession
-from oneclaw.models import User
 from oneclaw.reasons import Reason
 
 _extensions: dict[str, Extension] = {}
@@ -239,18 +235,6 @@ def is_for_others(name: str) -> bool:
 def open_work_of(session: ChatSession) -> list[str]:
     """Return the sentences of the extensions that are kept with a summary of the messages of `session`."""
     return [sentence for each in installed() if each.open_work for sentence in each.open_work(session)]
-
-
-def waiting_for(user: User) -> WaitingItems | None:
-    """Return what waits for `user` in the first extension that has something; None when nothing waits."""
-    found = (each.waiting(user) for each in installed() if each.waiting)
-    return next(filter(None, found), None)
-
-
-def introduction_for(user: User, session_id: UUID, csrf_token: str) -> SafeString:
-    """Return what the first extension that has something shows `user` above the messages; "" when none has."""
-    shown = (each.introduction(user, session_id, csrf_token) for each in installed() if each.introduction)
-    return next(filter(None, shown), SafeString())
 
 
 def _sort_hooks() -> None:

@@ -1,9 +1,8 @@
 """The types of an extension: its parts, and the values that they take and return."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NotRequired, TypedDict
-from uuid import UUID
 
 from django.db.models import Exists
 from django.utils.safestring import SafeString
@@ -246,7 +245,7 @@ class ToolCommand:
 
 @dataclass(frozen=True)
 class Detail:
-    """Something that an app put into a request, for the details page: name, text and URL."""
+    """Something that memory put into a request, for the details page: name, text and URL."""
 
     name: str
     text: str = ""
@@ -268,9 +267,9 @@ class FinishedCall:
 
 @dataclass(frozen=True)
 class FinishedAnswer:
-    """An answer that has ended, with what one app gave to the model for it.
+    """An answer that has ended, with what memory gave to the model for it.
 
-    `question` is the person's message, `answer` the text of the answer in all its parts, `prompt_items` are the app's
+    `question` is the person's message, `answer` the text of the answer in all its parts, `prompt_items` are memory's
     items in the system text, `message_items` those sent with the message, and `calls` the answer's tool calls.
     """
 
@@ -279,19 +278,6 @@ class FinishedAnswer:
     prompt_items: Sequence[ContextItem] = ()
     message_items: Sequence[ContextItem] = ()
     calls: Sequence[FinishedCall] = ()
-
-
-@dataclass(frozen=True)
-class AnswerLine:
-    """A quiet line under an answer that says in numbers what an app had to do with it, and opens on click."""
-
-    # Returns the numbers of an answer, by names of the app; {} for none. Called before the end of the answer is stored,
-    # which waits for it: pure, without a query.
-    count: Callable[[FinishedAnswer], Mapping[str, int]]
-    # Returns the sentence for such numbers, in the active language.
-    sentence: Callable[[Mapping[str, int]], str]
-    # Returns the URL of what opens, for the id of the answer's last message: a fragment for htmx, else a page.
-    address: Callable[[int], str]
 
 
 @dataclass(frozen=True)
@@ -313,7 +299,7 @@ class Mention:
 
 @dataclass(frozen=True)
 class WaitingItems:
-    """How many items of an app wait for a person, at least one, and the URL of the page that lists them."""
+    """How many items of memory wait for a person, at least one, and the URL of the page that lists them."""
 
     count: int
     address: str
@@ -321,7 +307,7 @@ class WaitingItems:
 
 @dataclass(frozen=True)
 class Remains:
-    """What an app keeps of conversations that were deleted: one sentence, and the page that offers to remove it too."""
+    """What memory keeps of conversations that were deleted: one sentence, and the page that offers to remove it too."""
 
     reason: Reason
     address: str
@@ -338,28 +324,11 @@ class Extension:
     message_context: MessageContext | None = None
     # {word: command}, such as "/remember".
     commands: Mapping[str, ToolCommand] = field(default_factory=dict)
-    # The line of the app under each answer that has numbers.
-    answer_line: AnswerLine | None = None
-    # Returns the URL of the passage with this mark that an answer cites, for this person: the exact line, moment or
-    # page; "" when there is none that they may see.
-    source_address: Callable[[User, Message, str], str] | None = None
-    # Returns what the app sent to the model with this person's message.
-    details: Callable[[ChatSession, Message], list[Detail]] | None = None
     # Returns results visible to this person that contain every one of the words (lower case, at least one), best first,
     # at most the given number. Called on every keystroke.
     search: Callable[[User, list[str], int], list[SearchResult]] | None = None
-    # Returns pieces of conversations of this person that are about the question, with or without its words, best first,
-    # at most the given number; their names are the titles. Called when a question is sent, not while it is typed.
-    related: Callable[[User, str, int], list[SearchResult]] | None = None
-    # Returns what of the app waits for this person, or None. Called for every page of the chat.
-    waiting: Callable[[User], WaitingItems | None] | None = None
-    # Returns what the app shows a new person above the messages of the conversation with this id, which may have no row
-    # yet: safe HTML, or "". The last argument is the CSRF token. Called for every page of the chat.
-    introduction: Callable[[User, UUID, str], SafeString] | None = None
     # Returns sentences that are kept with a summary of a session's messages, such as what is still being done.
     open_work: Callable[[ChatSession], Sequence[str]] | None = None
-    # Returns what the app keeps of these conversations of the person, which were deleted; None when nothing.
-    remains: Callable[[User, Collection[UUID]], Remains | None] | None = None
     # What a person may added to a message of what the app has.
     picker: Picker | None = None
     # The app's tabs of the pages of a space.

@@ -139,17 +139,13 @@ def files(user: User, question: str) -> list[SearchHit]:
 
 
 def related(user: User, question: str, found: Iterable[SearchHit] = ()) -> list[SearchResult]:
-    """Return what extensions have of conversations that are about `question`, with or without its words, without those
-    that were `found` by its words."""
+    """Return what memory has of conversations that are about `question`, with or without its words, without those that
+    were `found` by its words."""
     if not pieces_of(question):
         return []
     shown = {f"/c/{each.message.session_id}" for each in found}
-    asked = [
-        each.related(user, question, len(shown) + EXTENSION_MAX_RESULTS)
-        for each in extensions.installed()
-        if each.related
-    ]
-    others = [each for results in asked for each in results if each.address.partition("#")[0] not in shown]
+    results = extensions.memory().related(user, question, len(shown) + EXTENSION_MAX_RESULTS)
+    others = [each for each in results if each.address.partition("#")[0] not in shown]
     return others[:EXTENSION_MAX_RESULTS]
 
 

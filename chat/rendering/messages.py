@@ -16,6 +16,7 @@ from django.utils.translation import get_language, gettext
 
 from chat import extensions
 from chat.answering import INSTEAD_OF_KEY, PLAIN_KEY, WITHOUT_MEMORY_KEY, offered_models
+from chat.extensions import MEMORY_NAME
 from chat.models import Message, Version
 from chat.rendering import citations, incremental, outgoing_links, thoughts
 from chat.rendering.cards import RUNNING_CARD, Card
@@ -130,15 +131,13 @@ def others_may_read(message: Message, results: Mapping[str, Card]) -> SafeString
 
 
 def answer_lines(message: Message) -> list[tuple[str, str]]:
-    """Return sentence and URL of each line that an app shows under the answer."""
-    numbers = message.meta.get(ANSWER_LINES_KEY)
+    """Return sentence and URL of the line that memory has under the answer; [] without one."""
+    numbers = message.meta.get(ANSWER_LINES_KEY, {}).get(MEMORY_NAME)
     # Without memory, what was stored with its question before was not sent.
     if not numbers or WITHOUT_MEMORY_KEY in message.meta:
         return []
-    shown = ((each.name, each.answer_line) for each in extensions.installed())
-    return [
-        (line.sentence(numbers[name]), line.address(message.pk)) for name, line in shown if line and name in numbers
-    ]
+    sentence = extensions.memory().used_sentence(numbers)
+    return [(sentence, extensions.memory().used_address(message.pk))] if sentence else []
 
 
 def actions_html(shown: ShownMessage) -> SafeString:

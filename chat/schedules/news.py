@@ -52,7 +52,7 @@ def fingerprint_of(user: User, session: ChatSession, checklist: str, items: Iter
     they have messages, what waits for their answer, and their tasks.
     """
     sessions = _conversations(session).values_list("pk", "last_seq")[:COMPARED_MAX_SESSIONS]
-    waiting = extensions.waiting_for(user)
+    waiting = extensions.memory().waiting_for(user)
     tasks = Schedule.objects.visible_to(user).tasks().order_by("pk").values_list("pk", "text", "enabled")
     return quiet.fingerprint(
         user.day(session.created_at).isoformat(),
