@@ -9,7 +9,7 @@ class MemoryConfig(AppConfig):
         """Connect the receivers of signals, and register the wordings and the extension of the chat."""
         from chat import extensions
         from memory import leaving, receivers, wordings  # noqa: F401
-        from memory.extension import MEMORY, MemoryOfChat
+        from memory.extension import MEMORY, ConversationMemory
         from memory.forgetting import spaces
         from memory.transfer import account
         from memory.views import palette
@@ -20,7 +20,7 @@ class MemoryConfig(AppConfig):
 
         reasons.register(wordings.WORDINGS)
         extensions.register(MEMORY)
-        extensions.install_memory(MemoryOfChat())
+        extensions.install_memory(ConversationMemory())
         extensions.register(palette.DOCUMENTS)
         deletion.register(spaces.PART)
         parts.register(leaving.PART)

@@ -1,18 +1,12 @@
-"""Define the chat extension of memory: tools, prompt sections, command, the line under answers, details of answers,
-search, what is stored before a summary, and the walk of a demo."""
+"""Define what memory has for the chat: its part in a conversation, and its extension with tools, prompt sections,
+context of messages, command and search."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from chat.extensions import (
-    Extension,
-    MessageContext,
-    PromptSection,
-    SpaceTab,
-    ToolCommand,
-)
+from chat.extensions import Extension, MessageContext, PromptSection, SpaceTab, ToolCommand
 from chat.models import ChatSession
 from memory.access import former, transcripts
 from memory.access import reading as reading_once
@@ -30,8 +24,8 @@ from memory.views import conversations, inbox, palette
 from memory.walk import card
 
 
-class MemoryOfChat:
-    """Memory's part in a conversation (chat.extensions.Memory): each method, or the function that is it."""
+class ConversationMemory:
+    """Memory's part in a conversation: the methods of chat.extensions.Memory, most of them functions of memory."""
 
     reading = staticmethod(reading_once.reading)
     prepare_prompt = staticmethod(recall.prepare_prompt)
@@ -48,6 +42,10 @@ class MemoryOfChat:
     related = staticmethod(conversations.related)
     remains = staticmethod(remains.of_conversations)
     mentions = staticmethod(offering.mentions)
+    documents = staticmethod(picking.found)
+    document = staticmethod(picking.pick)
+    document_address = staticmethod(picking.address)
+    library_link = staticmethod(picking.library_link)
     prepare_compaction = staticmethod(compaction.prepare)
     lookup_hint = staticmethod(get.lookup_hint)
     readable_messages = staticmethod(transcripts.readable_messages)
@@ -56,6 +54,12 @@ class MemoryOfChat:
 
     def used_address(self, message_id: int) -> str:
         return reverse("message_memories", args=[message_id])
+
+    def space_tabs(self) -> Sequence[SpaceTab]:
+        return (
+            SpaceTab(200, "memory", _("Memory"), "space_memory"),
+            SpaceTab(800, "instructions", _("Instructions"), "space_instructions"),
+        )
 
     def summary_notes(self, session: ChatSession, through_seq: int) -> list[str]:
         return [*skill_read.read_notes(session, through_seq), *get.file_notes(session, through_seq)]
@@ -86,11 +90,6 @@ MEMORY = Extension(
         citing.sent_with_message,
         added_documents.without_lost,
     ),
-    picker=picking.PICKER,
     commands={"/remember": ToolCommand("save_memory", "content", _("Save to memory"), _("I will remember that."))},
     search=palette.search,
-    space_tabs=(
-        SpaceTab(200, "memory", _("Memory"), "space_memory"),
-        SpaceTab(800, "instructions", _("Instructions"), "space_instructions"),
-    ),
 )

@@ -22,7 +22,6 @@ from chat.extensions.hooks import (
     TurnFinished,
 )
 from chat.extensions.memory import MEMORY_NAME, Memory, NoMemory, install_memory, memory, memory_for
-from chat.extensions.picking import Pick, Picker, PickingScope
 from chat.extensions.registry import (
     field_label,
     find_tool,
@@ -49,7 +48,6 @@ from chat.extensions.registry import (
     unregister,
 )
 from chat.extensions.run_hooks import HookRun, run_hooks
-from chat.extensions.space_tabs import SpaceTab
 from chat.extensions.types import (
     COMMAND_CALL_PREFIX,
     MARKS_KEY,
@@ -62,10 +60,13 @@ from chat.extensions.types import (
     Mention,
     MessageContext,
     PendingCall,
+    Pick,
+    PickingScope,
     PromptSection,
     Remains,
     SearchResult,
     SentPassage,
+    SpaceTab,
     Tool,
     ToolCall,
     ToolCommand,

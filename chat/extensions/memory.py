@@ -8,7 +8,18 @@ from uuid import UUID
 from django.utils.safestring import SafeString
 
 from chat.answering import answers_without_memory
-from chat.extensions.types import ContextItem, Detail, FinishedAnswer, Mention, Remains, SearchResult, WaitingItems
+from chat.extensions.types import (
+    ContextItem,
+    Detail,
+    FinishedAnswer,
+    Mention,
+    Pick,
+    PickingScope,
+    Remains,
+    SearchResult,
+    SpaceTab,
+    WaitingItems,
+)
 from chat.models import ChatSession, Message, MessageQuerySet
 from oneclaw.models import User
 
@@ -91,6 +102,10 @@ class Memory(Protocol):
         most `most`; their names are the titles. Called when a question is sent, not while it is typed."""
         return []
 
+    def space_tabs(self) -> Sequence[SpaceTab]:
+        """Return the tabs of memory on the pages of a space."""
+        return ()
+
     def remains(self, user: User, session_ids: Collection[UUID]) -> Remains | None:
         """Return what memory keeps of these conversations of `user`, which were deleted; None when nothing."""
         return None
@@ -99,6 +114,25 @@ class Memory(Protocol):
         """Return what the person may name in a message of `session`, such as "$release-notes"; for the completion in
         the composer."""
         return []
+
+    # The documents that a person may add to a message. One that is picked is an attachment with a source
+    # (chat/attachments/chosen.py), and the context of messages sends its text.
+
+    def documents(self, scope: PickingScope, words: list[str], most: int) -> list[Pick]:
+        """Return the documents that may be picked there whose name has every one of `words`, at most `most`."""
+        return []
+
+    def document(self, scope: PickingScope, key: str) -> Pick | None:
+        """Return the document with this key, if it may be picked there; None otherwise."""
+        return None
+
+    def document_address(self, user: User, key: str) -> str:
+        """Return the URL of the page of the document with this key; "" when `user` may not see it."""
+        return ""
+
+    def library_link(self) -> tuple[str, str] | None:
+        """Return the name and the URL of the page on which people add documents; None when there is none."""
+        return None
 
     # Before a summary replaces messages, and in it.
 

@@ -3,13 +3,12 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NotRequired, TypedDict
+from uuid import UUID
 
 from django.db.models import Exists
 from django.utils.safestring import SafeString
 
 from chat.extensions.hooks import Hook
-from chat.extensions.picking import Picker
-from chat.extensions.space_tabs import SpaceTab
 from chat.models import ChatSession, Message
 from oneclaw.models import User
 from oneclaw.reasons import Reason, verbatim
@@ -314,6 +313,41 @@ class Remains:
 
 
 @dataclass(frozen=True)
+class Pick:
+    """A document that may be added to a message: its `key` in memory, its name, a few words about it, and its size in
+    bytes."""
+
+    key: str
+    name: str
+    about: str
+    size: int
+
+
+@dataclass(frozen=True)
+class PickingScope:
+    """For whom and where a document is picked: in `session`, None before its first message, then in the space with this
+    id, if any, in which the conversation is to begin."""
+
+    user: User
+    session_id: UUID
+    session: ChatSession | None = None
+    space_id: int | None = None
+
+
+@dataclass(frozen=True)
+class SpaceTab:
+    """One tab of the pages of a space: a page of its own, whose URL takes the space's id."""
+
+    # Tabs stand in this order: conversations are 100, members 900.
+    order: int
+    # Names the tab to the page that shows it.
+    name: str
+    label: StrOrPromise
+    # The name of the URL pattern, which takes `space_id`.
+    url_name: str
+
+
+@dataclass(frozen=True)
 class Extension:
     """Everything that one app brings to the chat. All callables are sync and may use the ORM."""
 
@@ -329,10 +363,6 @@ class Extension:
     search: Callable[[User, list[str], int], list[SearchResult]] | None = None
     # Returns sentences that are kept with a summary of a session's messages, such as what is still being done.
     open_work: Callable[[ChatSession], Sequence[str]] | None = None
-    # What a person may added to a message of what the app has.
-    picker: Picker | None = None
-    # The app's tabs of the pages of a space.
-    space_tabs: Sequence[SpaceTab] = ()
     # Handlers that may change or refuse what the chat does, each under a contract (chat/extensions/hooks.py).
     hooks: Sequence[Hook] = ()
     # Whether the app's sections and context of messages may hold anything of a memory: they are not asked for where the
