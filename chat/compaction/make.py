@@ -38,7 +38,7 @@ from chat.context.meter import facts_for
 from chat.context.prompt import rows_of
 from chat.context.view import ViewRow
 from chat.conversations.payers import payer_of
-from chat.extensions.compaction_hooks import ASK_AGAIN_SECONDS, CompactionDecision, before_compaction
+from chat.extensions.run_hooks import ASK_AGAIN_SECONDS, CompactionDecision, before_compaction
 from chat.models import ChatSession, ContextRound
 from oneclaw import llm
 from oneclaw.jobs import ClaimLostError

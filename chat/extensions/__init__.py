@@ -6,10 +6,10 @@ In its AppConfig.ready() an app registers one object with everything that it add
 
 The chat reads the registry each time it needs it, and also runs without any extension. types.py defines the parts of an
 extension, registry.py holds the registered ones. hooks.py defines the points at which an extension may change or refuse
-what the chat does, and run_hooks.py asks its handlers. Lifecycle signals are in chat/signals.py.
+what the chat does, and run_hooks.py asks its handlers. memory.py declares what only memory does in a conversation.
+Lifecycle signals are in chat/signals.py.
 """
 
-from chat.extensions.compaction_hooks import CompactionDecision, after_compaction, before_compaction
 from chat.extensions.hooks import (
     AfterCompaction,
     BeforeAgentStart,
@@ -26,7 +26,6 @@ from chat.extensions.registry import (
     field_label,
     find_tool,
     has_memory_command,
-    hooks_at,
     installed,
     installed_for,
     is_about_memory,
@@ -47,7 +46,7 @@ from chat.extensions.registry import (
     tools_to_keep,
     unregister,
 )
-from chat.extensions.run_hooks import HookRun, run_hooks
+from chat.extensions.run_hooks import HookRun, hooks_at, run_hooks
 from chat.extensions.types import (
     COMMAND_CALL_PREFIX,
     MARKS_KEY,

@@ -4,15 +4,12 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 
 from chat.answering import answers_without_memory
-from chat.extensions import hook_failures
-from chat.extensions.hooks import Hook, HookValue
+from chat.extensions.run_hooks import set_hooks
 from chat.extensions.types import CallUpdate, Extension, SentPassage, Tool, ToolError
 from chat.models import ChatSession
 from oneclaw.reasons import Reason
 
 _extensions: dict[str, Extension] = {}
-# The hooks of all extensions, by point, in the order in which they are asked.
-_hooks: dict[str, tuple[Hook, ...]] = {}
 
 
 def register(extension: Extension) -> Extension:
@@ -30,15 +27,14 @@ def register(extension: Extension) -> Extension:
         if taken:
             raise ValueError(f"Two extensions bring {', '.join(sorted(taken))}: {other.name} and {extension.name}.")
     _extensions[extension.name] = extension
-    _sort_hooks()
+    set_hooks(hook for each in installed() for hook in each.hooks)
     return extension
 
 
 def unregister(extension: Extension) -> None:
     """Remove `extension` from the registry. Raise KeyError when it is not registered."""
     del _extensions[extension.name]
-    hook_failures.forget(extension.hooks)
-    _sort_hooks()
+    set_hooks(hook for each in installed() for hook in each.hooks)
 
 
 def installed() -> list[Extension]:
@@ -53,11 +49,6 @@ def installed_for(session: ChatSession, *, is_away: bool | None = None) -> list[
     if found and (answers_without_memory(session) if is_away is None else is_away):
         return [each for each in found if not each.holds_memory]
     return found
-
-
-def hooks_at(kind: type[HookValue]) -> tuple[Hook, ...]:
-    """Return the hooks at the point of `kind`, in the order in which they are asked."""
-    return _hooks.get(kind.POINT, ())
 
 
 def hook_names(extension: Extension) -> set[str]:
@@ -235,16 +226,6 @@ def is_for_others(name: str) -> bool:
 def open_work_of(session: ChatSession) -> list[str]:
     """Return the sentences of the extensions that are kept with a summary of the messages of `session`."""
     return [sentence for each in installed() if each.open_work for sentence in each.open_work(session)]
-
-
-def _sort_hooks() -> None:
-    every = sorted(
-        (hook for extension in _extensions.values() for hook in extension.hooks),
-        key=lambda hook: (hook.order, hook.name),
-    )
-    _hooks.clear()
-    for hook in every:
-        _hooks[hook.point] = (*_hooks.get(hook.point, ()), hook)
 
 
 def _tools() -> dict[str, Tool]:
