@@ -65,7 +65,7 @@ def addresses_of_results(rows: Sequence[ViewRow]) -> Iterator[tuple[str, set[str
     named: dict[str, set[str]] = {}
     for block in results:
         id = block["tool_use_id"]
-        if id not in calls or not extensions.is_about_memory(calls[id]["name"]):
+        if id not in calls or not extensions.tool_named(calls[id]["name"]).about_memory:
             continue
         earlier = ADDRESS.fullmatch(str((calls[id].get("input") or {}).get("path")))
         found = extensions.memory().addresses_in(str(block.get("content", "")))

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from chat.answering import answers_without_memory
 from chat.extensions.run_hooks import set_hooks
-from chat.extensions.types import CallUpdate, Extension, SentPassage, Tool, ToolError
+from chat.extensions.types import CallUpdate, Extension, SentPassage, Tool, ToolCall, ToolError, ToolResult
 from chat.models import ChatSession
 from oneclaw.reasons import Reason
 
@@ -112,6 +112,11 @@ def find_tool(session: ChatSession, name: str, *, by_command: bool = False) -> T
     raise ToolError("unknown_tool", message, Reason("call.unknown_tool", {"name": name}))
 
 
+def tool_named(name: str) -> Tool:
+    """Return the tool `name`, or one without any properties when no extension brings it any more."""
+    return _tools().get(name) or Tool(name, "", {}, _refuse)
+
+
 def is_in_head(name: str, session: ChatSession) -> bool:
     """Return whether the requests of `session` define a tool `name`, as a head of an earlier release may."""
     return session.head is not None and any(tool["name"] == name for tool in session.head.tools or ())
@@ -139,24 +144,14 @@ def tool_heading(name: str, state: str, summary: object = "") -> str:
     The tool may have a heading for the reason that the summary is. Return the tool's name when it is not installed any
     more.
     """
-    tool = _tools().get(name)
-    if tool is None:
-        return _readable(name)
-    reason = Reason.of(summary)
+    tool, reason = tool_named(name), Reason.of(summary)
     of_state = tool.headings.get(state, _readable(name))
     return str(tool.headings.get(reason.code, of_state) if reason else of_state)
 
 
 def field_label(name: str, field: str) -> str:
     """Return the label of an argument of the tool `name`, or of a field of its results."""
-    tool = _tools().get(name)
-    return str(tool.field_labels.get(field, "") if tool else "") or _readable(field)
-
-
-def shows_first_line(name: str) -> bool:
-    """Return whether the heading of a card of the tool `name` shows the first line in place of the summary."""
-    tool = _tools().get(name)
-    return tool is not None and tool.shows_first_line
+    return str(tool_named(name).field_labels.get(field, "")) or _readable(field)
 
 
 def tool_updates(name: str, made: Sequence[int], csrf_token: str = "") -> Mapping[int, CallUpdate]:
@@ -164,14 +159,8 @@ def tool_updates(name: str, made: Sequence[int], csrf_token: str = "") -> Mappin
 
     Empty for a tool without `Tool.since`.
     """
-    tool = _tools().get(name)
-    return tool.since(made, csrf_token) if tool and tool.since else {}
-
-
-def tool_sends_whole(name: str) -> bool:
-    """Return whether the model is sent long results of the tool `name` whole."""
-    tool = _tools().get(name)
-    return tool is not None and tool.whole
+    since = tool_named(name).since
+    return since(made, csrf_token) if since else {}
 
 
 def reader_of_results(offered: Collection[str]) -> str:
@@ -180,52 +169,33 @@ def reader_of_results(offered: Collection[str]) -> str:
     return next((tool.name for tool in sorted(found, key=lambda tool: tool.is_spare)), "")
 
 
-def tool_only_reads(name: str) -> bool:
-    """Return whether calls of the tool `name` change nothing."""
-    tool = _tools().get(name)
-    return tool is not None and tool.only_reads
-
-
 def passages_of_result(name: str, text: str) -> list[SentPassage]:
     """Return the passages of a result of the tool `name` that an answer may cite; `text` is as the tool made it."""
-    tool = _tools().get(name)
-    if tool is None or tool.passages is None or not text.startswith("{"):
+    passages = tool_named(name).passages
+    if passages is None or not text.startswith("{"):
         return []
     try:
         found = json.loads(text)
     except ValueError:
         # A hook has changed it.
         return []
-    return tool.passages(found) if isinstance(found, dict) else []
-
-
-def tool_is_protected(name: str) -> bool:
-    """Return whether the results of the tool `name` are never shortened later."""
-    tool = _tools().get(name)
-    return tool is not None and tool.is_protected
-
-
-def is_about_memory(name: str) -> bool:
-    """Return whether the arguments and results of the tool `name` come from a person's memory."""
-    tool = _tools().get(name)
-    return tool is not None and tool.about_memory
+    return passages(found) if isinstance(found, dict) else []
 
 
 def has_memory_command(text: str) -> bool:
     """Return whether a line of `text` begins with a command that calls a tool of memory, such as "/remember"."""
-    words = {word for each in installed() for word, command in each.commands.items() if is_about_memory(command.tool)}
+    commands = (item for each in installed() for item in each.commands.items())
+    words = {word for word, command in commands if tool_named(command.tool).about_memory}
     return any(line.split(maxsplit=1)[0].lower() in words for line in text.splitlines() if line.strip())
-
-
-def is_for_others(name: str) -> bool:
-    """Return whether others may read a call of the tool `name` that was made before a conversation was shared."""
-    tool = _tools().get(name)
-    return tool is not None and tool.for_spaces and not tool.about_memory
 
 
 def open_work_of(session: ChatSession) -> list[str]:
     """Return the sentences of the extensions that are kept with a summary of the messages of `session`."""
     return [sentence for each in installed() if each.open_work for sentence in each.open_work(session)]
+
+
+def _refuse(call: ToolCall) -> ToolResult:
+    raise ToolError("unknown_tool", f"There is no tool named “{call.name}”.")
 
 
 def _tools() -> dict[str, Tool]:

@@ -164,6 +164,11 @@ class Tool:
     # The schema by which a head of an earlier release defines it: arguments that fit it are taken, too.
     earlier_schema: Mapping[str, Any] | None = None
 
+    @property
+    def is_for_others(self) -> bool:
+        """Return whether others may read a call of it that was made before a conversation was shared."""
+        return self.for_spaces and not self.about_memory
+
 
 class ContextItem(TypedDict):
     """A piece of a document that an app gives to the model: stored as JSON, and rendered as text for each request."""

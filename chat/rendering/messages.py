@@ -125,7 +125,8 @@ def others_may_read(message: Message, results: Mapping[str, Card]) -> SafeString
     shown = [
         {**block, "text": thoughts.parted(block["text"])[1]} if block["type"] == "text" else block
         for block in message.content
-        if block["type"] == "text" or (block["type"] == "tool_use" and extensions.is_for_others(block["name"]))
+        if block["type"] == "text"
+        or (block["type"] == "tool_use" and extensions.tool_named(block["name"]).is_for_others)
     ]
     return rendered(shown, results)
 
@@ -302,7 +303,7 @@ def card_html(use: Mapping[str, Any], card: Card) -> str:
     state, since, name = card["state"], card.get("since"), use["name"]
     lines = [worded(line) for line in card["lines"]]
     # A reason, such as that it waits, says more than the line.
-    names_line = bool(lines) and Reason.of(card["summary"]) is None and extensions.shows_first_line(name)
+    names_line = bool(lines) and Reason.of(card["summary"]) is None and extensions.tool_named(name).shows_first_line
     summary = lines[0] if names_line else worded(card["summary"])
     context = {
         "id": use["id"],
@@ -329,7 +330,7 @@ def fields_of(tool: str, values: Mapping[str, Any]) -> list[tuple[str, str]]:
     What an app masks, such as a password, is masked in what a tool of memory was given.
     """
     named = [(name, readable(value)) for name, value in values.items()]
-    if extensions.is_about_memory(tool):
+    if extensions.tool_named(tool).about_memory:
         named = [(name, extensions.memory().masked(text)) for name, text in named]
     return [(extensions.field_label(tool, name), text) for name, text in named if text]
 
