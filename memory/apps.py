@@ -9,7 +9,7 @@ class MemoryConfig(AppConfig):
         """Connect the receivers of signals, and register what memory brings to the platform and to the chat."""
         from chat import extensions
         from memory import invariants, leaving, receivers, wordings  # noqa: F401
-        from memory.extension import MEMORY
+        from memory.extension import MEMORY, ConversationMemory
         from memory.forgetting import spaces
         from memory.mcp.gate import McpApplication
         from memory.transfer import account
@@ -31,6 +31,7 @@ class MemoryConfig(AppConfig):
             )
         )
         extensions.register(MEMORY)
+        extensions.install_memory(ConversationMemory())
         extensions.register(palette.DOCUMENTS)
         mounted["/mcp"] = McpApplication()
         kinds = ("view_memorydocument", "change_memorydocument", "delete_memorydocument", "view_memoryrevision")

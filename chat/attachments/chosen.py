@@ -1,6 +1,7 @@
-"""Attach what a person chose from an app instead of a file: the attachment names it, and holds nothing of its text.
+"""Attach a document of memory that a person chose instead of a file: the attachment names it, and holds nothing of its
+text.
 
-It is listed, sent again and deleted like any other attachment. Its text is sent by the app (MessageContext), which
+It is listed, sent again and deleted like any other attachment. Its text is sent by memory (MessageContext), which
 checks at every turn who may read it.
 """
 
@@ -12,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from chat import extensions
 from chat.attachments import store
-from chat.extensions import Pick, Picker, PickingScope
+from chat.extensions import MEMORY_NAME, Pick, PickingScope
 from chat.models import Attachment, Message
 from oneclaw.models import User
 from oneclaw.text import UserFacingError
@@ -27,27 +28,17 @@ class NoPickError(UserFacingError):
     wording = gettext_lazy("This document is not there any more. Choose another one.")
 
 
-def pickers() -> dict[str, Picker]:
-    """Return the pickers of the extensions, by name."""
-    return {each.name: each.picker for each in extensions.installed() if each.picker}
-
-
 def found(scope: PickingScope, words: list[str]) -> list[tuple[str, Pick]]:
     """Return what may be picked there, each with the key that `choose` takes."""
-    picks = [
-        (f"{name}:{pick.key}", pick)
-        for name, picker in pickers().items()
-        for pick in picker.found(scope, words, PICKS_MAX_COUNT)
-    ]
-    return picks[:PICKS_MAX_COUNT]
+    picks = extensions.memory().documents(scope, words, PICKS_MAX_COUNT)
+    return [(f"{MEMORY_NAME}:{pick.key}", pick) for pick in picks]
 
 
 def choose(scope: PickingScope, key: str) -> Attachment:
     """Store and return the attachment for what has this key. Raise NoPickError, and FileRefusedError when the person
     has no room for it."""
     app, _colon, own_key = key.partition(":")
-    picker = pickers().get(app)
-    pick = picker.pick(scope, own_key) if picker else None
+    pick = extensions.memory().document(scope, own_key) if app == MEMORY_NAME else None
     if pick is None:
         raise NoPickError
     name = store.clean_name(pick.name)
@@ -70,15 +61,14 @@ def choose(scope: PickingScope, key: str) -> Attachment:
 def address(user: User, file: Attachment) -> str:
     """Return the URL of the page of what `file` names; "" when `user` may not see it."""
     source: dict[str, Any] = file.source or {}
-    picker = pickers().get(source.get("app", ""))
-    return picker.address(user, source["key"]) if picker else ""
+    return extensions.memory().document_address(user, source["key"]) if source.get("app") == MEMORY_NAME else ""
 
 
-def keys_in(message: Message, app: str) -> list[str]:
-    """Return the keys of what was chosen from `app` for `message`, in order. A query only when something was."""
+def keys_in(message: Message) -> list[str]:
+    """Return the keys of what was chosen for `message`, in order. A query only when something was."""
     ids = [uuid.UUID(block["id"]) for block in message.content if block["type"] == "attachment" and "chosen" in block]
     if not ids:
         return []
-    rows = Attachment.objects.filter(pk__in=ids, source__app=app).in_bulk()
+    rows = Attachment.objects.filter(pk__in=ids, source__app=MEMORY_NAME).in_bulk()
     sources: list[dict[str, Any]] = [rows[each].source or {} for each in ids if each in rows]
     return [source["key"] for source in sources]

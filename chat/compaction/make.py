@@ -37,7 +37,7 @@ from chat.context.meter import facts_for
 from chat.context.prompt import rows_of
 from chat.context.view import ViewRow
 from chat.conversations.payers import payer_of
-from chat.extensions.compaction_hooks import ASK_AGAIN_SECONDS, CompactionDecision, before_compaction
+from chat.extensions.run_hooks import ASK_AGAIN_SECONDS, CompactionDecision, before_compaction
 from chat.models import ChatSession, ContextRound
 from oneclaw import llm
 from oneclaw.jobs import ClaimLostError, DueJob
@@ -83,15 +83,9 @@ class Work:
         return [SpokenMessage(each.role, self.without_forgotten(each.text)) for each in spoken(self.rows)]
 
     @cached_property
-    def _forgetters(self) -> list[Callable[[str], str]]:
-        asked = (each.forgetter for each in extensions.installed())
-        return [each(self.session) for each in asked if each]
-
-    def without_forgotten(self, text: str) -> str:
-        """Return `text` without what the person has asked to forget, and with secrets masked."""
-        for forget in self._forgetters:
-            text = forget(text)
-        return extensions.masked(text)
+    def without_forgotten(self) -> Callable[[str], str]:
+        """Return a function that takes out of a text what the person has asked to forget, and masks secrets."""
+        return extensions.memory().cleaner(self.session)
 
     @property
     def earlier_summary(self) -> str:
@@ -189,11 +183,8 @@ def asked_hooks(work: Work) -> CompactionDecision:
 
 
 def is_prepared(work: Work) -> bool:
-    """Return whether every extension has stored what it keeps of the messages that the round replaces."""
-    asked = (each.prepare_compaction for each in extensions.installed())
-    # All of them are asked, also after one that is not ready.
-    ready = [each(work.session, work.round.through.seq) for each in asked if each]
-    return all(ready)
+    """Return whether memory has stored what it keeps of the messages that the round replaces."""
+    return extensions.memory().prepare_compaction(work.session, work.round.through.seq)
 
 
 def extract_now(round_id: int) -> None:
@@ -291,7 +282,7 @@ def finish(work: Work, summary: Summary) -> None:
     if summary.block:
         text = supplement_text(supplement)
     else:
-        text = summary_text(summary.text, summary.maker, supplement, lookup_for(work.session))
+        text = summary_text(summary.text, summary.maker, supplement, extensions.memory().lookup_hint(work.session))
     size = text_tokens(summary.text if summary.block else "", 3.1) + text_tokens(
         text, facts_for(work.session).chars_per_token
     )
@@ -311,7 +302,7 @@ def finish(work: Work, summary: Summary) -> None:
 def without_block(made: ContextRound) -> None:
     """Drop the signed block of a round: the model is sent its words as text."""
     made.block = None
-    made.text = summary_text(made.summary, made.maker, made.supplement, lookup_for(made.session))
+    made.text = summary_text(made.summary, made.maker, made.supplement, extensions.memory().lookup_hint(made.session))
     made.save(update_fields=["block", "text"])
 
 
@@ -321,18 +312,11 @@ def supplement_for(work: Work) -> Supplement:
     earlier = cast(Supplement, work.earlier.supplement if work.earlier else {})
     budget = budget_for(work.session)
     found = supplement_of(said, earlier, budget.quoted, facts_for(work.session).chars_per_token)
-    asked = (each.summary_notes for each in extensions.installed())
     # Of all messages up to there, also of those that an earlier summary replaced.
-    notes = [note for each in asked if each for note in each(work.session, work.round.through.seq)]
+    notes = extensions.memory().summary_notes(work.session, work.round.through.seq)
     if kept := [*work.must_keep, *notes, *extensions.open_work_of(work.session)]:
         found["notes"] = kept
     return found
-
-
-def lookup_for(session: ChatSession) -> str:
-    """Return how the model finds what a summary has replaced; "" when it cannot."""
-    asked = (each.lookup_hint for each in extensions.installed())
-    return " ".join(filter(None, (each(session) for each in asked if each)))
 
 
 def put_back(claimed: ContextRound, error: Exception) -> None:

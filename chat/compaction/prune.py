@@ -27,7 +27,7 @@ from chat.context.rounds import (
     text_of_result,
 )
 from chat.context.view import ViewRow
-from chat.extensions import tool_is_protected
+from chat.extensions import tool_named
 from chat.models import ChatSession, ContextRound, Head, Message
 from oneclaw.llm import Block
 
@@ -107,7 +107,9 @@ def prunable(rows: Sequence[ViewRow], rounds: RoundsInView) -> list[PrunableResu
     found = []
     protected: set[str] = set()
     for row in rows[first : answers[-KEPT_ANSWERS]]:
-        protected |= {use["id"] for use in row.content if use["type"] == "tool_use" and tool_is_protected(use["name"])}
+        protected |= {
+            use["id"] for use in row.content if use["type"] == "tool_use" and tool_named(use["name"]).is_protected
+        }
         if row.role == Message.Role.TOOL:
             for block in sent_blocks(row, rounds):
                 is_free = block["type"] == "tool_result" and block["tool_use_id"] not in protected

@@ -17,7 +17,7 @@ from chat.context.meter import estimated_meter, meter_after, meter_of
 from chat.context.prompt import TurnContext, build_request, first_context, read_context
 from chat.context.rounds import rounds_in_view, rounds_of_last_request
 from chat.context.view import CACHE_KEY, META_KEY
-from chat.extensions.compaction_hooks import after_compaction
+from chat.extensions.run_hooks import after_compaction
 from chat.models import ChatSession, ContextRound, Message, Turn
 from oneclaw.llm import Request
 from oneclaw.models import clock

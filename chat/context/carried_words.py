@@ -88,7 +88,7 @@ def _remembered(answer: Message) -> Iterator[str]:
     about_memory: set[str] = set()
     for message in answer.session.messages.filter(seq__lte=answer.seq).order_by("seq"):
         yield from _texts(message.meta.get(per_message.META_KEY, {}))
-        about_memory |= {use["id"] for use in message.tool_uses() if extensions.is_about_memory(use["name"])}
+        about_memory |= {use["id"] for use in message.tool_uses() if extensions.tool_named(use["name"]).about_memory}
         for block in message.content:
             if block["type"] == "tool_result" and block["tool_use_id"] in about_memory:
                 yield str(block.get("content"))

@@ -123,14 +123,12 @@ def tool_definition(tool: Tool) -> ToolDefinition:
 def condition_of(session: ChatSession, is_away: bool) -> str:
     """Return a text that identifies what the head depends on apart from the session: switches and tools, and whether it
     is for a model that is sent no memory (`is_away`)."""
-    asked = (extension.prompt_condition for extension in extensions.installed_for(session, is_away=is_away))
-    found = [each(session) for each in asked if each]
+    found = [WITHOUT_MEMORY] if is_away else []
     if session.shared_at is not None:
         # What is of one person leaves when it is shared, and comes back when it is private again.
-        found.insert(0, f"shared with {session.space_id} since {session.shared_at.timestamp()}")
-    if is_away:
-        found.insert(0, WITHOUT_MEMORY)
-    return " ".join(found)
+        found.append(f"shared with {session.space_id} since {session.shared_at.timestamp()}")
+    found.append(extensions.memory_for(session, is_away=is_away).prompt_condition(session))
+    return " ".join(filter(None, found))
 
 
 def has_lost_a_tool(head: Head, session: ChatSession, is_away: bool) -> bool:

@@ -47,8 +47,8 @@ def lost_parts(session: ChatSession, rows: Sequence[ViewRow]) -> LostParts:
     of_calls = dict(addresses_of_results(rows))
     items = {item["path"] for row in rows for item in items_in(row.meta)}
     named = items.union(*of_calls.values()) if of_calls else items
-    lost = extensions.lost_addresses(session, named)
-    return LostParts(lost, frozenset(call for call, found in of_calls.items() if found & lost))
+    lost = extensions.memory().lost_addresses(session, named)
+    return LostParts(frozenset(lost), frozenset(call for call, found in of_calls.items() if found & lost))
 
 
 def items_in(meta: Mapping[str, Any]) -> Iterator[ContextItem]:
@@ -65,10 +65,10 @@ def addresses_of_results(rows: Sequence[ViewRow]) -> Iterator[tuple[str, set[str
     named: dict[str, set[str]] = {}
     for block in results:
         id = block["tool_use_id"]
-        if id not in calls or not extensions.is_about_memory(calls[id]["name"]):
+        if id not in calls or not extensions.tool_named(calls[id]["name"]).about_memory:
             continue
         earlier = ADDRESS.fullmatch(str((calls[id].get("input") or {}).get("path")))
-        found = extensions.addresses_in(str(block.get("content", "")))
+        found = extensions.memory().addresses_in(str(block.get("content", "")))
         named[id] = found | (named.get(earlier[1], set()) if earlier else set())
         if named[id]:
             yield id, named[id]
@@ -115,7 +115,7 @@ def changed_metas(rows: Sequence[ViewRow]) -> dict[int, dict[str, Any]]:
 def readable_head(session: ChatSession, head: Head) -> Head:
     """Return `head`, or an unsaved one without the sections that quote what the owner may not read any more."""
     quoted = {name: {item["path"] for item in items} for name, items in head.context.items()}
-    lost = extensions.lost_addresses(session, set().union(*quoted.values()) if quoted else set())
+    lost = extensions.memory().lost_addresses(session, set().union(*quoted.values()) if quoted else set())
     if not lost:
         return head
     holding = {name for name, paths in quoted.items() if paths & lost}

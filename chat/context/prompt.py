@@ -104,7 +104,7 @@ def build_request(turn: Turn, known: TurnContext | None = None) -> Request:
     Everything that an earlier request held stays as it was sent, so that the provider's cache and its signed thinking
     stay valid. The prompt is in English for every user.
     """
-    with extensions.reading():
+    with extensions.memory().reading():
         return _request_from(turn, known or read_context(turn))
 
 
@@ -112,9 +112,7 @@ def _request_from(turn: Turn, known: TurnContext) -> Request:
     session, asker_id = known.session, turn.asked_by_id
     if session.head is None:
         is_away = model_choice.answers_without_memory(session, asker_id)
-        for extension in extensions.installed_for(session, is_away=is_away):
-            if extension.prepare_prompt:
-                extension.prepare_prompt(session)
+        extensions.memory_for(session, is_away=is_away).prepare_prompt(session)
     if session.kind == ChatSession.Kind.BEAT and session.head is not None:
         # Its head and its message were made for this turn (chat/schedules/head.py).
         head = session.head

@@ -19,12 +19,10 @@ from chat.extensions import (
     ToolCall,
     ToolError,
     ToolResult,
-    addresses_in,
     installed,
-    is_about_memory,
-    lost_addresses,
+    memory,
     reader_of_results,
-    tool_sends_whole,
+    tool_named,
 )
 from chat.models import ChatSession, Message
 from oneclaw.llm import Block
@@ -83,7 +81,7 @@ def shares_of(content: Sequence[Block], calls: Sequence[Block], offered: Collect
     for block in content:
         if block["type"] != "tool_result" or not isinstance(block.get("content"), str):
             continue
-        most = WHOLE_MAX_CHARS if tool_sends_whole(names.get(block["tool_use_id"], "")) else SENT_MAX_CHARS
+        most = WHOLE_MAX_CHARS if tool_named(names.get(block["tool_use_id"], "")).whole else SENT_MAX_CHARS
         if len(block["content"]) <= most:
             continue
         edge = SENT_EDGE_CHARS * most // SENT_MAX_CHARS
@@ -246,8 +244,8 @@ def is_of_lost_memory(session: ChatSession, row: Message, id: str, text: str) ->
     read any more (chat/context/lost.py leaves it out of requests)."""
     uses = row.parent.tool_uses() if row.parent else []
     names = [use["name"] for use in uses if use["id"] == id]
-    is_of_memory = not names or any(is_about_memory(name) for name in names)
-    return is_of_memory and bool(lost_addresses(session, addresses_in(text)))
+    is_of_memory = not names or any(tool_named(name).about_memory for name in names)
+    return is_of_memory and bool(memory().lost_addresses(session, memory().addresses_in(text)))
 
 
 def read_result(call: ToolCall) -> ToolResult:

@@ -69,7 +69,7 @@ def is_for_others(block: Mapping[str, Any], names: Mapping[str, str]) -> bool:
     """Return whether others may read a block: any but a call of a personal tool, and its result."""
     match block["type"]:
         case "tool_use":
-            return extensions.is_for_others(block["name"])
+            return extensions.tool_named(block["name"]).is_for_others
         case "tool_result":
-            return extensions.is_for_others(names.get(block["tool_use_id"], ""))
+            return extensions.tool_named(names.get(block["tool_use_id"], "")).is_for_others
     return True

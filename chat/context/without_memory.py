@@ -71,7 +71,7 @@ def is_free(block: Block) -> bool:
     """Return whether a block of an answer that was made without memory may be sent: not what it thought, for another
     head, nor a call of a tool of memory that a person's command has made."""
     if block["type"] == "tool_use":
-        return not (extensions.is_about_memory(block["name"]) and block["id"].startswith(COMMAND_CALL_PREFIX))
+        return not (extensions.tool_named(block["name"]).about_memory and block["id"].startswith(COMMAND_CALL_PREFIX))
     return not is_thinking(block) and block["type"] != "compaction"
 
 
@@ -79,7 +79,7 @@ def as_unknown(block: Block, calls: Mapping[str, str]) -> Block:
     """Return `block` as it is sent, given the names of `calls` by their ids: the result of a tool of memory, which a
     model has called without being offered it, as that of one that does not exist."""
     name = calls.get(block.get("tool_use_id", ""), "")
-    if not extensions.is_about_memory(name):
+    if not extensions.tool_named(name).about_memory:
         return block
     said = notices.NO_SUCH_TOOL.format(name=name)
     return {"type": "tool_result", "tool_use_id": block["tool_use_id"], "content": said, "is_error": True}

@@ -129,13 +129,13 @@ def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Car
 def lost_cards(session_id: uuid.UUID, cards: Mapping[str, Card], names: Mapping[str, str]) -> dict[str, Card]:
     """Return what is shown in place of those of `cards` (by id, with the `names` of their tools) that are of a memory
     which the owner may not read any more. A query only when a card names what is not the owner's own."""
-    of_memory = {id: card for id, card in cards.items() if extensions.is_about_memory(names.get(id, ""))}
-    named = {id: extensions.addresses_in(card.get("result", "")) for id, card in of_memory.items()}
+    of_memory = {id: card for id, card in cards.items() if extensions.tool_named(names.get(id, "")).about_memory}
+    named = {id: extensions.memory().addresses_in(card.get("result", "")) for id, card in of_memory.items()}
     addresses = set().union(*named.values()) if named else set()
     if not addresses:
         return {}
     session = ChatSession.objects.select_related("owner").get(pk=session_id)
-    lost = extensions.lost_addresses(session, addresses)
+    lost = extensions.memory().lost_addresses(session, addresses)
     shown: Card = {"state": "done", "summary": Reason("call.lost").as_json, "lines": [], "lost": True}
     return {id: shown for id, found in named.items() if found & lost}
 

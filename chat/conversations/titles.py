@@ -86,7 +86,7 @@ def name_session(session_id: uuid.UUID) -> None:
         payer = payer_of(session, Spend.Purpose.TITLE)
         answer = llm.complete_sync(title_request([question, reply]), payer)
         # Masked afterwards: a mask may take the end of an object with it.
-        title = title_of(extensions.masked(text_in(answer, "title")))
+        title = title_of(extensions.memory().masked(text_in(answer, "title")))
     except BudgetUsedUpError as refusal:
         # This try does not count.
         again = clock.database_now() + dt.timedelta(seconds=refusal.wait_seconds)
@@ -121,7 +121,8 @@ def _claimed(session_id: uuid.UUID) -> ChatSession | None:
 
 def title_request(said: list[Message]) -> llm.Request:
     """Return the request to the model for a title of these messages."""
-    lines = "\n\n".join(f"{message.role}: {extensions.masked(message.text[:READ_MAX_CHARS])}" for message in said)
+    masked = extensions.memory().masked
+    lines = "\n\n".join(f"{message.role}: {masked(message.text[:READ_MAX_CHARS])}" for message in said)
     return llm.Request(
         model=settings.FAST_MODEL,
         system=[{"type": "text", "text": get_template("title_system.txt", using="prompts").render({}).strip()}],

@@ -140,7 +140,7 @@ def _begin(session: ChatSession, new: NewMessage) -> AcceptedMessage | None:
     before, notifications = (session.title, session.last_seq), [change_hint(session.pk, by_turn=True)]
     is_first = session._state.adding
     if not session.title:
-        title = titles.first_words(extensions.masked(new.text) or ", ".join(file.name for file in new.files))
+        title = titles.first_words(extensions.memory().masked(new.text) or ", ".join(file.name for file in new.files))
         session.title = _("Temporary chat") if session.is_temporary else title
         notifications += people.list_changes(session)
     content = [file.reference() for file in new.files]

@@ -6,10 +6,10 @@ In its AppConfig.ready() an app registers one object with everything that it add
 
 The chat reads the registry each time it needs it, and also runs without any extension. types.py defines the parts of an
 extension, registry.py holds the registered ones. hooks.py defines the points at which an extension may change or refuse
-what the chat does, and run_hooks.py asks its handlers. Lifecycle signals are in chat/signals.py.
+what the chat does, and run_hooks.py asks its handlers. memory.py declares what only memory does in a conversation.
+Lifecycle signals are in chat/signals.py.
 """
 
-from chat.extensions.compaction_hooks import CompactionDecision, after_compaction, before_compaction
 from chat.extensions.hooks import (
     AfterCompaction,
     BeforeAgentStart,
@@ -21,46 +21,30 @@ from chat.extensions.hooks import (
     ToolResultPersist,
     TurnFinished,
 )
-from chat.extensions.picking import Pick, Picker, PickingScope
+from chat.extensions.memory import MEMORY_NAME, Memory, NoMemory, install_memory, memory, memory_for
 from chat.extensions.registry import (
-    addresses_in,
-    cleaner,
     field_label,
     find_tool,
     has_memory_command,
-    hooks_at,
     installed,
     installed_for,
-    introduction_for,
-    is_about_memory,
-    is_for_others,
-    lost_addresses,
-    masked,
     open_work_of,
     optional_tools,
     passages_of_result,
     reader_of_results,
-    reading,
-    reads_conversations,
     register,
-    shows_first_line,
     tool_heading,
-    tool_is_protected,
     tool_labels,
-    tool_only_reads,
-    tool_sends_whole,
+    tool_named,
     tool_updates,
     tools_for,
     tools_to_keep,
     unregister,
-    waiting_for,
 )
-from chat.extensions.run_hooks import HookRun, run_hooks
-from chat.extensions.space_tabs import SpaceTab
+from chat.extensions.run_hooks import HookRun, hooks_at, run_hooks
 from chat.extensions.types import (
     COMMAND_CALL_PREFIX,
     MARKS_KEY,
-    AnswerLine,
     CallUpdate,
     ContextItem,
     Detail,
@@ -70,11 +54,13 @@ from chat.extensions.types import (
     Mention,
     MessageContext,
     PendingCall,
+    Pick,
+    PickingScope,
     PromptSection,
     Remains,
-    ScheduledContext,
     SearchResult,
     SentPassage,
+    SpaceTab,
     Tool,
     ToolCall,
     ToolCommand,

@@ -1,23 +1,15 @@
 """The registry of extensions, and the tools that they bring."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from uuid import UUID
-
-from django.utils.safestring import SafeString
+from collections.abc import Collection, Mapping, Sequence
 
 from chat.answering import answers_without_memory
-from chat.extensions import hook_failures
-from chat.extensions.hooks import Hook, HookValue
-from chat.extensions.types import CallUpdate, Extension, SentPassage, Tool, ToolError, WaitingItems
+from chat.extensions.run_hooks import set_hooks
+from chat.extensions.types import CallUpdate, Extension, SentPassage, Tool, ToolCall, ToolError, ToolResult
 from chat.models import ChatSession
-from oneclaw.models import User
 from oneclaw.reasons import Reason
 
 _extensions: dict[str, Extension] = {}
-# The hooks of all extensions, by point, in the order in which they are asked.
-_hooks: dict[str, tuple[Hook, ...]] = {}
 
 
 def register(extension: Extension) -> Extension:
@@ -35,30 +27,19 @@ def register(extension: Extension) -> Extension:
         if taken:
             raise ValueError(f"Two extensions bring {', '.join(sorted(taken))}: {other.name} and {extension.name}.")
     _extensions[extension.name] = extension
-    _sort_hooks()
+    set_hooks(hook for each in installed() for hook in each.hooks)
     return extension
 
 
 def unregister(extension: Extension) -> None:
     """Remove `extension` from the registry. Raise KeyError when it is not registered."""
     del _extensions[extension.name]
-    hook_failures.forget(extension.hooks)
-    _sort_hooks()
+    set_hooks(hook for each in installed() for hook in each.hooks)
 
 
 def installed() -> list[Extension]:
     """Return the extensions in the order of their names (stable, for the provider's cache)."""
     return [_extensions[name] for name in sorted(_extensions)]
-
-
-@contextmanager
-def reading() -> Iterator[None]:
-    """Let each extension keep what it reads until the end of the block, in which one request to the model is built."""
-    with ExitStack() as stack:
-        for extension in installed():
-            if extension.reading:
-                stack.enter_context(extension.reading())
-        yield
 
 
 def installed_for(session: ChatSession, *, is_away: bool | None = None) -> list[Extension]:
@@ -68,11 +49,6 @@ def installed_for(session: ChatSession, *, is_away: bool | None = None) -> list[
     if found and (answers_without_memory(session) if is_away is None else is_away):
         return [each for each in found if not each.holds_memory]
     return found
-
-
-def hooks_at(kind: type[HookValue]) -> tuple[Hook, ...]:
-    """Return the hooks at the point of `kind`, in the order in which they are asked."""
-    return _hooks.get(kind.POINT, ())
 
 
 def hook_names(extension: Extension) -> set[str]:
@@ -136,6 +112,11 @@ def find_tool(session: ChatSession, name: str, *, by_command: bool = False, is_a
     raise ToolError("unknown_tool", message, Reason("call.unknown_tool", {"name": name}))
 
 
+def tool_named(name: str) -> Tool:
+    """Return the tool `name`, or one without any properties when no extension brings it any more."""
+    return _tools().get(name) or Tool(name, "", {}, _refuse)
+
+
 def is_in_head(name: str, session: ChatSession) -> bool:
     """Return whether the requests of `session` define a tool `name`, as a head of an earlier release may."""
     return session.head is not None and any(tool["name"] == name for tool in session.head.tools or ())
@@ -163,24 +144,14 @@ def tool_heading(name: str, state: str, summary: object = "") -> str:
     The tool may have a heading for the reason that the summary is. Return the tool's name when it is not installed any
     more.
     """
-    tool = _tools().get(name)
-    if tool is None:
-        return _readable(name)
-    reason = Reason.of(summary)
+    tool, reason = tool_named(name), Reason.of(summary)
     of_state = tool.headings.get(state, _readable(name))
     return str(tool.headings.get(reason.code, of_state) if reason else of_state)
 
 
 def field_label(name: str, field: str) -> str:
     """Return the label of an argument of the tool `name`, or of a field of its results."""
-    tool = _tools().get(name)
-    return str(tool.field_labels.get(field, "") if tool else "") or _readable(field)
-
-
-def shows_first_line(name: str) -> bool:
-    """Return whether the heading of a card of the tool `name` shows the first line in place of the summary."""
-    tool = _tools().get(name)
-    return tool is not None and tool.shows_first_line
+    return str(tool_named(name).field_labels.get(field, "")) or _readable(field)
 
 
 def tool_updates(name: str, made: Sequence[int], csrf_token: str = "") -> Mapping[int, CallUpdate]:
@@ -188,14 +159,8 @@ def tool_updates(name: str, made: Sequence[int], csrf_token: str = "") -> Mappin
 
     Empty for a tool without `Tool.since`.
     """
-    tool = _tools().get(name)
-    return tool.since(made, csrf_token) if tool and tool.since else {}
-
-
-def tool_sends_whole(name: str) -> bool:
-    """Return whether the model is sent long results of the tool `name` whole."""
-    tool = _tools().get(name)
-    return tool is not None and tool.whole
+    since = tool_named(name).since
+    return since(made, csrf_token) if since else {}
 
 
 def reader_of_results(offered: Collection[str]) -> str:
@@ -204,67 +169,24 @@ def reader_of_results(offered: Collection[str]) -> str:
     return next((tool.name for tool in sorted(found, key=lambda tool: tool.is_spare)), "")
 
 
-def tool_only_reads(name: str) -> bool:
-    """Return whether calls of the tool `name` change nothing."""
-    tool = _tools().get(name)
-    return tool is not None and tool.only_reads
-
-
 def passages_of_result(name: str, text: str) -> list[SentPassage]:
     """Return the passages of a result of the tool `name` that an answer may cite; `text` is as the tool made it."""
-    tool = _tools().get(name)
-    if tool is None or tool.passages is None or not text.startswith("{"):
+    passages = tool_named(name).passages
+    if passages is None or not text.startswith("{"):
         return []
     try:
         found = json.loads(text)
     except ValueError:
         # A hook has changed it.
         return []
-    return tool.passages(found) if isinstance(found, dict) else []
-
-
-def tool_is_protected(name: str) -> bool:
-    """Return whether the results of the tool `name` are never shortened later."""
-    tool = _tools().get(name)
-    return tool is not None and tool.is_protected
-
-
-def is_about_memory(name: str) -> bool:
-    """Return whether the arguments and results of the tool `name` come from a person's memory."""
-    tool = _tools().get(name)
-    return tool is not None and tool.about_memory
-
-
-def lost_addresses(session: ChatSession, named: set[str]) -> frozenset[str]:
-    """Return those of the addresses `named` that the owner of `session` may not read any more, as an extension says."""
-    if not named:
-        return frozenset()
-    asked = [each.lost_addresses for each in installed() if each.lost_addresses]
-    return frozenset().union(*(lost(session, named) for lost in asked))
-
-
-def addresses_in(result: str) -> set[str]:
-    """Return the addresses that the result of a tool of memory names."""
-    return set().union(*(each.addresses_in(result) for each in installed() if each.addresses_in))
+    return passages(found) if isinstance(found, dict) else []
 
 
 def has_memory_command(text: str) -> bool:
     """Return whether a line of `text` begins with a command that calls a tool of memory, such as "/remember"."""
-    words = {word for each in installed() for word, command in each.commands.items() if is_about_memory(command.tool)}
+    commands = (item for each in installed() for item in each.commands.items())
+    words = {word for word, command in commands if tool_named(command.tool).about_memory}
     return any(line.split(maxsplit=1)[0].lower() in words for line in text.splitlines() if line.strip())
-
-
-def is_for_others(name: str) -> bool:
-    """Return whether others may read a call of the tool `name` that was made before a conversation was shared."""
-    tool = _tools().get(name)
-    return tool is not None and tool.for_spaces and not tool.about_memory
-
-
-def masked(text: str) -> str:
-    """Return `text` with the secrets masked that an extension finds in it."""
-    for mask in (each.mask for each in installed()):
-        text = mask(text) if mask else text
-    return text
 
 
 def open_work_of(session: ChatSession) -> list[str]:
@@ -272,43 +194,8 @@ def open_work_of(session: ChatSession) -> list[str]:
     return [sentence for each in installed() if each.open_work for sentence in each.open_work(session)]
 
 
-def reads_conversations(session: ChatSession) -> bool:
-    """Return whether the model of `session` may read other conversations of its owner."""
-    return all(each.reads_conversations(session) for each in installed() if each.reads_conversations)
-
-
-def cleaner(session: ChatSession) -> Callable[[str], str]:
-    """Return a function that takes secrets, and what the owner of `session` had forgotten, out of a text."""
-    forgetters = [each.forgetter(session) for each in installed() if each.forgetter]
-
-    def clean(text: str) -> str:
-        for forget in forgetters:
-            text = forget(text)
-        return masked(text)
-
-    return clean
-
-
-def waiting_for(user: User) -> WaitingItems | None:
-    """Return what waits for `user` in the first extension that has something; None when nothing waits."""
-    found = (each.waiting(user) for each in installed() if each.waiting)
-    return next(filter(None, found), None)
-
-
-def introduction_for(user: User, session_id: UUID, csrf_token: str) -> SafeString:
-    """Return what the first extension that has something shows `user` above the messages; "" when none has."""
-    shown = (each.introduction(user, session_id, csrf_token) for each in installed() if each.introduction)
-    return next(filter(None, shown), SafeString())
-
-
-def _sort_hooks() -> None:
-    every = sorted(
-        (hook for extension in _extensions.values() for hook in extension.hooks),
-        key=lambda hook: (hook.order, hook.name),
-    )
-    _hooks.clear()
-    for hook in every:
-        _hooks[hook.point] = (*_hooks.get(hook.point, ()), hook)
+def _refuse(call: ToolCall) -> ToolResult:
+    raise ToolError("unknown_tool", f"There is no tool named “{call.name}”.")
 
 
 def _tools() -> dict[str, Tool]:

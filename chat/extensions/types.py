@@ -1,7 +1,6 @@
 """The types of an extension: its parts, and the values that they take and return."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NotRequired, TypedDict
 from uuid import UUID
@@ -10,9 +9,7 @@ from django.db.models import Exists
 from django.utils.safestring import SafeString
 
 from chat.extensions.hooks import Hook
-from chat.extensions.picking import Picker
-from chat.extensions.space_tabs import SpaceTab
-from chat.models import ChatSession, Message, MessageQuerySet
+from chat.models import ChatSession, Message
 from oneclaw.models import User
 from oneclaw.reasons import Reason, verbatim
 from oneclaw.text import StrOrPromise
@@ -167,6 +164,11 @@ class Tool:
     # The schema by which a head of an earlier release defines it: arguments that fit it are taken, too.
     earlier_schema: Mapping[str, Any] | None = None
 
+    @property
+    def is_for_others(self) -> bool:
+        """Return whether others may read a call of it that was made before a conversation was shared."""
+        return self.for_spaces and not self.about_memory
+
 
 class ContextItem(TypedDict):
     """A piece of a document that an app gives to the model: stored as JSON, and rendered as text for each request."""
@@ -213,20 +215,6 @@ class PromptSection:
 
 
 @dataclass(frozen=True)
-class ScheduledContext:
-    """Give scheduled turns, which have none of the prompt sections of an app, what they need of it."""
-
-    # Returns what the person of a session wrote for their heartbeats, "" when they wrote nothing. Sync, may use the
-    # ORM.
-    checklist: Callable[[ChatSession], str]
-    # Returns everything that the system text quotes from documents, with or without the checklist; few characters,
-    # because a heartbeat sends them again and again. Sync, may use the ORM.
-    items: Callable[[ChatSession, bool], list[ContextItem]]
-    # Returns the text for these items, or "".
-    render: Callable[[ChatSession, Sequence[ContextItem]], str]
-
-
-@dataclass(frozen=True)
 class MessageContext:
     """Context that an app sends to the model before the text of a person's message."""
 
@@ -261,7 +249,7 @@ class ToolCommand:
 
 @dataclass(frozen=True)
 class Detail:
-    """Something that an app put into a request, for the details page: name, text and URL."""
+    """Something that memory put into a request, for the details page: name, text and URL."""
 
     name: str
     text: str = ""
@@ -283,9 +271,9 @@ class FinishedCall:
 
 @dataclass(frozen=True)
 class FinishedAnswer:
-    """An answer that has ended, with what one app gave to the model for it.
+    """An answer that has ended, with what memory gave to the model for it.
 
-    `question` is the person's message, `answer` the text of the answer in all its parts, `prompt_items` are the app's
+    `question` is the person's message, `answer` the text of the answer in all its parts, `prompt_items` are memory's
     items in the system text, `message_items` those sent with the message, and `calls` the answer's tool calls.
     """
 
@@ -294,19 +282,6 @@ class FinishedAnswer:
     prompt_items: Sequence[ContextItem] = ()
     message_items: Sequence[ContextItem] = ()
     calls: Sequence[FinishedCall] = ()
-
-
-@dataclass(frozen=True)
-class AnswerLine:
-    """A quiet line under an answer that says in numbers what an app had to do with it, and opens on click."""
-
-    # Returns the numbers of an answer, by names of the app; {} for none. Called before the end of the answer is stored,
-    # which waits for it: pure, without a query.
-    count: Callable[[FinishedAnswer], Mapping[str, int]]
-    # Returns the sentence for such numbers, in the active language.
-    sentence: Callable[[Mapping[str, int]], str]
-    # Returns the URL of what opens, for the id of the answer's last message: a fragment for htmx, else a page.
-    address: Callable[[int], str]
 
 
 @dataclass(frozen=True)
@@ -328,7 +303,7 @@ class Mention:
 
 @dataclass(frozen=True)
 class WaitingItems:
-    """How many items of an app wait for a person, at least one, and the URL of the page that lists them."""
+    """How many items of memory wait for a person, at least one, and the URL of the page that lists them."""
 
     count: int
     address: str
@@ -336,10 +311,45 @@ class WaitingItems:
 
 @dataclass(frozen=True)
 class Remains:
-    """What an app keeps of conversations that were deleted: one sentence, and the page that offers to remove it too."""
+    """What memory keeps of conversations that were deleted: one sentence, and the page that offers to remove it too."""
 
     reason: Reason
     address: str
+
+
+@dataclass(frozen=True)
+class Pick:
+    """A document that may be added to a message: its `key` in memory, its name, a few words about it, and its size in
+    bytes."""
+
+    key: str
+    name: str
+    about: str
+    size: int
+
+
+@dataclass(frozen=True)
+class PickingScope:
+    """For whom and where a document is picked: in `session`, None before its first message, then in the space with this
+    id, if any, in which the conversation is to begin."""
+
+    user: User
+    session_id: UUID
+    session: ChatSession | None = None
+    space_id: int | None = None
+
+
+@dataclass(frozen=True)
+class SpaceTab:
+    """One tab of the pages of a space: a page of its own, whose URL takes the space's id."""
+
+    # Tabs stand in this order: conversations are 100, members 900.
+    order: int
+    # Names the tab to the page that shows it.
+    name: str
+    label: StrOrPromise
+    # The name of the URL pattern, which takes `space_id`.
+    url_name: str
 
 
 @dataclass(frozen=True)
@@ -350,73 +360,19 @@ class Extension:
     name: str
     tools: Sequence[Tool] = ()
     prompt_sections: Sequence[PromptSection] = ()
-    # Called before the sections of a new session are rendered, outside of a transaction: brings their sources up to
-    # date.
-    prepare_prompt: Callable[[ChatSession], None] | None = None
-    # Returns a short text that identifies what the sections depend on apart from the session; when it changes, the
-    # session's system prompt is rebuilt.
-    prompt_condition: Callable[[ChatSession], str] | None = None
     message_context: MessageContext | None = None
-    # What scheduled turns get instead of the sections and of the context of messages.
-    scheduled: ScheduledContext | None = None
-    # Entered while one request to the model is built: within it the app may keep what it has read.
-    reading: Callable[[], AbstractContextManager[None]] | None = None
     # {word: command}, such as "/remember".
     commands: Mapping[str, ToolCommand] = field(default_factory=dict)
-    # The line of the app under each answer that has numbers.
-    answer_line: AnswerLine | None = None
-    # Returns the URL of the passage with this mark that an answer cites, for this person: the exact line, moment or
-    # page; "" when there is none that they may see.
-    source_address: Callable[[User, Message, str], str] | None = None
-    # Returns what the app sent to the model with this person's message.
-    details: Callable[[ChatSession, Message], list[Detail]] | None = None
     # Returns results visible to this person that contain every one of the words (lower case, at least one), best first,
     # at most the given number. Called on every keystroke.
     search: Callable[[User, list[str], int], list[SearchResult]] | None = None
-    # Returns pieces of conversations of this person that are about the question, with or without its words, best first,
-    # at most the given number; their names are the titles. Called when a question is sent, not while it is typed.
-    related: Callable[[User, str, int], list[SearchResult]] | None = None
-    # Returns what of the app waits for this person, or None. Called for every page of the chat.
-    waiting: Callable[[User], WaitingItems | None] | None = None
-    # Returns what the app shows a new person above the messages of the conversation with this id, which may have no row
-    # yet: safe HTML, or "". The last argument is the CSRF token. Called for every page of the chat.
-    introduction: Callable[[User, UUID, str], SafeString] | None = None
-    # Called again and again while a summary waits to replace the messages of a session up to the given number: stores
-    # what the app keeps of them, or asks for that, and returns whether it is stored.
-    prepare_compaction: Callable[[ChatSession, int], bool] | None = None
-    # Returns English sentences that are kept word for word with a summary of the messages of a session up to the given
-    # number: what of the app's work in them is done or open.
-    summary_notes: Callable[[ChatSession, int], list[str]] | None = None
-    # Returns what the person may name in a message of this session, such as "$release-notes"; for the completion in
-    # the composer.
-    mentions: Callable[[ChatSession], list[Mention]] | None = None
-    # Returns a function that takes out of a text what the owner of a session has asked to forget; for summaries.
-    forgetter: Callable[[ChatSession], Callable[[str], str]] | None = None
-    # Returns a text without secrets, such as passwords: for titles, search results and summaries. Pure.
-    mask: Callable[[str], str] | None = None
     # Returns sentences that are kept with a summary of a session's messages, such as what is still being done.
     open_work: Callable[[ChatSession], Sequence[str]] | None = None
-    # Returns whether the model of a session may read other conversations of its owner at all; and which of these
-    # messages of such conversations it may read. Without them it may read all.
-    reads_conversations: Callable[[ChatSession], bool] | None = None
-    readable_messages: Callable[[ChatSession, MessageQuerySet], MessageQuerySet] | None = None
-    # Returns those of these addresses (of pieces, and of `addresses_in` a result of its tools) that the owner of a
-    # session may not read any more. Sync, may use the ORM.
-    lost_addresses: Callable[[ChatSession, set[str]], set[str]] | None = None
-    addresses_in: Callable[[str], set[str]] | None = None
-    # Returns how the model of a session finds messages that a summary has replaced: one English sentence, or "".
-    lookup_hint: Callable[[ChatSession], str] | None = None
-    # Returns what the app keeps of these conversations of the person, which were deleted; None when nothing.
-    remains: Callable[[User, Collection[UUID]], Remains | None] | None = None
-    # What a person may added to a message of what the app has.
-    picker: Picker | None = None
-    # The app's tabs of the pages of a space.
-    space_tabs: Sequence[SpaceTab] = ()
     # Handlers that may change or refuse what the chat does, each under a contract (chat/extensions/hooks.py).
     hooks: Sequence[Hook] = ()
-    # Whether the app's sections, condition and context of messages may hold anything of a memory: they are not asked
-    # for where the model's server must not be sent that. Of its tools, `Tool.about_memory` says so.
+    # Whether the app's sections and context of messages may hold anything of a memory: they are not asked for where the
+    # model's server must not be sent that. Of its tools, `Tool.about_memory` says so.
     holds_memory: bool = True
-    # Whether the app's sections, condition, context of messages and mentions are asked for in conversations that are
-    # shared with a space: there they must hold nothing of one person.
+    # Whether the app's sections and context of messages are asked for in conversations that are shared with a space:
+    # there they must hold nothing of one person.
     for_spaces: bool = False

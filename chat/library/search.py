@@ -81,7 +81,7 @@ def messages(user: User, question: str, most: int = MAX_MESSAGES) -> list[Search
 def _excerpt_of(message: Message, pieces: list[str]) -> SafeString:
     """Return a piece of `message`: a person's text as it was written, an answer as Markdown, both without secrets."""
     near = around(message.text, pieces, MASKED_CHARS)
-    return excerpt(extensions.masked(near), pieces, is_markdown=message.role == Message.Role.ASSISTANT)
+    return excerpt(extensions.memory().masked(near), pieces, is_markdown=message.role == Message.Role.ASSISTANT)
 
 
 def without_copies(found: QuerySet[Message], most: int) -> QuerySet[Message]:
@@ -139,17 +139,13 @@ def files(user: User, question: str) -> list[SearchHit]:
 
 
 def related(user: User, question: str, found: Iterable[SearchHit] = ()) -> list[SearchResult]:
-    """Return what extensions have of conversations that are about `question`, with or without its words, without those
-    that were `found` by its words."""
+    """Return what memory has of conversations that are about `question`, with or without its words, without those that
+    were `found` by its words."""
     if not pieces_of(question):
         return []
     shown = {f"/c/{each.message.session_id}" for each in found}
-    asked = [
-        each.related(user, question, len(shown) + EXTENSION_MAX_RESULTS)
-        for each in extensions.installed()
-        if each.related
-    ]
-    others = [each for results in asked for each in results if each.address.partition("#")[0] not in shown]
+    results = extensions.memory().related(user, question, len(shown) + EXTENSION_MAX_RESULTS)
+    others = [each for each in results if each.address.partition("#")[0] not in shown]
     return others[:EXTENSION_MAX_RESULTS]
 
 

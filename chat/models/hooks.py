@@ -5,7 +5,7 @@ from django.utils import timezone
 
 
 class SwitchedOffHook(models.Model):
-    """A hook that one process has switched off until it ends (chat/extensions/hook_failures.py)."""
+    """A hook that one process has switched off until it ends (chat/extensions/run_hooks.py)."""
 
     point = models.CharField(max_length=40)
     name = models.CharField(max_length=200)

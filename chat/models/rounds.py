@@ -98,7 +98,7 @@ class ContextRound(Job):
     # [messages that were read, the summary so far] while a long range is read in parts, so that another worker goes on
     # after them; else empty.
     steps = models.JSONField(default=list, blank=True)
-    # When the hooks were asked about it first (chat/extensions/compaction_hooks.py).
+    # When the hooks were asked about it first (chat/extensions/run_hooks.py).
     asked_at = models.DateTimeField(null=True, blank=True)
     # What was noticed while it was made: codes of chat/compaction/checks.py.
     checks = models.JSONField(default=list, blank=True)

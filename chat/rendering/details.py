@@ -1,4 +1,4 @@
-"""The details of a message: who wrote it, when, what it cost, and what of the extensions went into it."""
+"""The details of a message: who wrote it, when, what it cost, and what of memory went into it."""
 
 import datetime as dt
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class Details:
     tokens: Tokens | None
     seconds: float | None
     attempt: int
-    from_extensions: list[Detail]
+    from_memory: list[Detail]
 
 
 def details_of(shown: ShownMessage) -> Details:
@@ -53,13 +53,12 @@ def details_of(shown: ShownMessage) -> Details:
     began, ended = rounds[0].created_at, message.finished_at
     by_person = message.role == Message.Role.USER
     known = (by_person or turn is not None) and not shown.hides_memory
-    sources = [extension.details for extension in extensions.installed() if extension.details]
     return Details(
         message=message,
         tokens=tokens_of(used) if used else None,
         seconds=None if by_person or ended is None else max(0.0, (ended - began) / dt.timedelta(seconds=1)),
         attempt=turn.attempt if turn else 0,
-        from_extensions=[each for details in sources for each in details(session, prompt)] if known else [],
+        from_memory=extensions.memory().details(session, prompt) if known else [],
     )
 
 

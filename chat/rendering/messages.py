@@ -16,6 +16,7 @@ from django.utils.translation import get_language, gettext
 
 from chat import extensions
 from chat.answering import INSTEAD_OF_KEY, PLAIN_KEY, WITHOUT_MEMORY_KEY, offered_models
+from chat.extensions import MEMORY_NAME
 from chat.models import Message, Version
 from chat.rendering import citations, incremental, outgoing_links, thoughts
 from chat.rendering.cards import RUNNING_CARD, Card
@@ -124,21 +125,20 @@ def others_may_read(message: Message, results: Mapping[str, Card]) -> SafeString
     shown = [
         {**block, "text": thoughts.parted(block["text"])[1]} if block["type"] == "text" else block
         for block in message.content
-        if block["type"] == "text" or (block["type"] == "tool_use" and extensions.is_for_others(block["name"]))
+        if block["type"] == "text"
+        or (block["type"] == "tool_use" and extensions.tool_named(block["name"]).is_for_others)
     ]
     return rendered(shown, results)
 
 
 def answer_lines(message: Message) -> list[tuple[str, str]]:
-    """Return sentence and URL of each line that an app shows under the answer."""
-    numbers = message.meta.get(ANSWER_LINES_KEY)
+    """Return sentence and URL of the line that memory has under the answer; [] without one."""
+    numbers = message.meta.get(ANSWER_LINES_KEY, {}).get(MEMORY_NAME)
     # Without memory, what was stored with its question before was not sent.
     if not numbers or WITHOUT_MEMORY_KEY in message.meta:
         return []
-    shown = ((each.name, each.answer_line) for each in extensions.installed())
-    return [
-        (line.sentence(numbers[name]), line.address(message.pk)) for name, line in shown if line and name in numbers
-    ]
+    sentence = extensions.memory().used_sentence(numbers)
+    return [(sentence, extensions.memory().used_address(message.pk))] if sentence else []
 
 
 def actions_html(shown: ShownMessage) -> SafeString:
@@ -303,7 +303,7 @@ def card_html(use: Mapping[str, Any], card: Card) -> str:
     state, since, name = card["state"], card.get("since"), use["name"]
     lines = [worded(line) for line in card["lines"]]
     # A reason, such as that it waits, says more than the line.
-    names_line = bool(lines) and Reason.of(card["summary"]) is None and extensions.shows_first_line(name)
+    names_line = bool(lines) and Reason.of(card["summary"]) is None and extensions.tool_named(name).shows_first_line
     summary = lines[0] if names_line else worded(card["summary"])
     context = {
         "id": use["id"],
@@ -330,8 +330,8 @@ def fields_of(tool: str, values: Mapping[str, Any]) -> list[tuple[str, str]]:
     What an app masks, such as a password, is masked in what a tool of memory was given.
     """
     named = [(name, readable(value)) for name, value in values.items()]
-    if extensions.is_about_memory(tool):
-        named = [(name, extensions.masked(text)) for name, text in named]
+    if extensions.tool_named(tool).about_memory:
+        named = [(name, extensions.memory().masked(text)) for name, text in named]
     return [(extensions.field_label(tool, name), text) for name, text in named if text]
 
 

@@ -28,7 +28,7 @@ from chat.conversations.transcript import LeaseLostError
 from chat.models import Beat, ChatSession, Schedule, Turn
 from chat.schedules import due, news, quiet, tell
 from chat.schedules.ask import ask, hidden_session
-from chat.schedules.head import BeatContext, context_of
+from chat.schedules.head import context_of
 from chat.schedules.planning import heartbeat_times
 from oneclaw import llm
 from oneclaw.jobs import ClaimLostError
@@ -68,7 +68,7 @@ def _carry_out(beat: Beat) -> None:
     schedule = beat.schedule
     session = hidden_session(schedule)
     context = context_of(schedule, session)
-    fingerprint = news.fingerprint_of(schedule.owner, session, context.checklist, _items(context))
+    fingerprint = news.fingerprint_of(schedule.owner, session, context.checklist, context.items)
     if reason := why_not(beat, context.checklist, fingerprint, session.created_at):
         beat.finish(Beat.Status.NOTHING, outcome=Beat.Outcome.SKIPPED, reason=reason)
         return
@@ -96,7 +96,7 @@ def _carry_out(beat: Beat) -> None:
         return
     answer = asked.answer
     # Its owner may have had something forgotten while the model was asked.
-    note = extensions.cleaner(session)(answer.note)
+    note = extensions.memory().cleaner(session)(answer.note)
     if answer.is_quiet:
         code = "beat.quiet" if asked.is_over else "beat.no_answer"
         _finish_quiet(beat, note, Reason(code), fingerprint if schedule.is_heartbeat else "")
@@ -140,10 +140,6 @@ def has_running_turn(user: User) -> bool:
     """Return whether a turn of a conversation of `user` runs, apart from those of beats."""
     turns = Turn.objects.running().filter(session__owner=user, lease_until__gte=clock.database_now())
     return turns.exclude(session__kind=ChatSession.Kind.BEAT).exists()
-
-
-def _items(context: BeatContext) -> list[news.ContextItem]:
-    return [item for name in sorted(context.items) for item in context.items[name]]
 
 
 @transaction.atomic

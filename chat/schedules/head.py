@@ -1,7 +1,7 @@
 """The request of a beat: its own head, and one message by the schedule. Both keep their size from beat to beat."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from django.db import transaction
 from django.template.loader import get_template
@@ -11,7 +11,7 @@ from chat import extensions
 from chat.answering import answers_without_memory
 from chat.context.heads import WITHOUT_MEMORY, agent_section, holds_memory, tool_definition
 from chat.conversations import statements
-from chat.extensions import ContextItem, Tool
+from chat.extensions import MEMORY_NAME, ContextItem, Tool
 from chat.models import Beat, ChatSession, Head, Schedule
 from chat.models.heads import SECTION_BREAK
 from chat.schedules import grants, news
@@ -28,31 +28,22 @@ class BeatContext:
     """What a beat is asked with, apart from its message."""
 
     checklist: str
-    # What each extension quotes from documents, by its name.
-    items: dict[str, list[ContextItem]] = field(default_factory=dict)
-    texts: Sequence[tuple[str, str]] = ()
+    # What memory quotes from documents, and its text.
+    items: Sequence[ContextItem] = ()
+    text: str = ""
     # Whether it may hold anything of a memory, as everything that the beat is asked with may then.
     holds_memory: bool = True
 
 
 def context_of(schedule: Schedule, session: ChatSession) -> BeatContext:
-    """Return what the extensions give to a beat of `schedule` in its hidden `session`, which need not be stored."""
-    checklist: list[str] = []
-    quoted_items: dict[str, list[ContextItem]] = {}
-    texts: list[tuple[str, str]] = []
-    has_memory = not answers_without_memory(session)
-    for each in extensions.installed():
-        if each.scheduled is None or (each.holds_memory and not has_memory):
-            continue
-        if each.prepare_prompt:
-            each.prepare_prompt(session)
-        checklist.append(each.scheduled.checklist(session) if schedule.is_heartbeat else "")
-        items = each.scheduled.items(session, schedule.is_heartbeat)
-        if items:
-            quoted_items[each.name] = items
-        if text := each.scheduled.render(session, items).strip():
-            texts.append((each.name, text))
-    return BeatContext("\n".join(filter(None, checklist)), quoted_items, texts, has_memory)
+    """Return what memory gives to a beat of `schedule` in its hidden `session`, which need not be stored."""
+    is_away = answers_without_memory(session)
+    memory = extensions.memory_for(session, is_away=is_away)
+    memory.prepare_prompt(session)
+    checklist = memory.checklist(session) if schedule.is_heartbeat else ""
+    items = memory.scheduled_items(session, schedule.is_heartbeat)
+    text = memory.scheduled_text(session, items).strip()
+    return BeatContext(checklist, items, text, holds_memory=not is_away)
 
 
 def tools_of(schedule: Schedule, session: ChatSession, *, holds_memory: bool = True) -> list[Tool]:
@@ -68,12 +59,13 @@ def make_head(schedule: Schedule, session: ChatSession, context: BeatContext) ->
     may_write = ", ".join(tool.name for tool in grants.tools_of(schedule, session) if tool.name in schedule.tools)
     said = {"person": session.owner, "is_heartbeat": schedule.is_heartbeat, "may_write": may_write}
     rules = get_template("beat.txt", using="prompts").render(said).strip()
-    texts = [("agent", agent_section(session, ()).strip()), *context.texts, ("schedule", rules)]
+    of_memory = [(MEMORY_NAME, context.text)] if context.text else []
+    texts = [("agent", agent_section(session, ()).strip()), *of_memory, ("schedule", rules)]
     head = Head(
         session=session,
         system=SECTION_BREAK.join(text for _, text in texts),
         sections=[[name, len(text)] for name, text in texts],
-        context=context.items,
+        context={MEMORY_NAME: list(context.items)} if context.items else {},
         tools=[tool_definition(tool) for tool in tools_of(schedule, session, holds_memory=context.holds_memory)],
         condition="" if context.holds_memory else WITHOUT_MEMORY,
     )

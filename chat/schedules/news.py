@@ -27,7 +27,7 @@ def titles_since(session: ChatSession, moment: dt.datetime) -> list[str]:
         .filter(active_at__gte=moment)
         .only("title")[:MAX_TITLES]
     )
-    clean = extensions.cleaner(session)
+    clean = extensions.memory().cleaner(session)
     return [clean(each.title)[:TITLE_MAX_CHARS] for each in found.only("title")[:MAX_TITLES] if each.title]
 
 
@@ -41,7 +41,7 @@ def notes_before(beat: Beat, session: ChatSession) -> list[str]:
     """Return the notes of the last beats before `beat` for which a model was asked, oldest first, without secrets and
     without what the owner of `session` had forgotten since."""
     earlier = beat.schedule.beats.exclude(pk=beat.pk).exclude(note="").order_by("-planned_at")
-    clean = extensions.cleaner(session)
+    clean = extensions.memory().cleaner(session)
     return [clean(note) for note in earlier.values_list("note", flat=True)[:MAX_NOTES]][::-1]
 
 
@@ -52,7 +52,7 @@ def fingerprint_of(user: User, session: ChatSession, checklist: str, items: Iter
     they have messages, what waits for their answer, and their tasks.
     """
     sessions = _conversations(session).values_list("pk", "last_seq")[:COMPARED_MAX_SESSIONS]
-    waiting = extensions.waiting_for(user)
+    waiting = extensions.memory().waiting_for(user)
     tasks = Schedule.objects.visible_to(user).tasks().order_by("pk").values_list("pk", "text", "enabled")
     return quiet.fingerprint(
         user.day(session.created_at).isoformat(),

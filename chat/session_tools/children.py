@@ -133,7 +133,7 @@ def new_session(call: ToolCall) -> ChatSession:
         effort=parent.effort,
         # It reads memory, and writes nothing there.
         mode=ChatSession.Mode.CHAT,
-        title=titles.first_words(extensions.masked(call.input["task"])),
+        title=titles.first_words(extensions.memory().masked(call.input["task"])),
     )
     if answers_without_memory(made):
         message = f"The model of the agent “{agent.slug}” answers without memory: name another one."

@@ -9,7 +9,7 @@ from chat.context.rounds import text_of_result
 from chat.extensions import ToolCall, ToolResult
 from chat.models import Message
 from chat.session_tools.limits import READ_MAX_CHARS, READ_MAX_MESSAGES
-from chat.session_tools.visible import find_session, readable_messages
+from chat.session_tools.visible import find_session
 from oneclaw.models import User
 from oneclaw.reasons import Reason
 
@@ -37,13 +37,13 @@ def sessions_history(call: ToolCall) -> ToolResult:
     has_tools = call.input.get("tools", False)
     messages = meant.messages.shown().finished()
     messages = messages.exclude(role=Message.Role.NOTICE) if has_tools else messages.said()
-    messages = readable_messages(call.session, messages)
+    messages = extensions.memory().readable_messages(call.session, messages)
     limit, start = call.input.get("limit", DEFAULT_COUNT), call.input.get("from")
     if start is None:
         found = list(messages.order_by("-seq")[:limit])[::-1]
     else:
         found = list(messages.filter(seq__gte=start).order_by("seq")[: limit + 1])
-    clean = extensions.cleaner(call.session)
+    clean = extensions.memory().cleaner(call.session)
     written = written_messages(found[:limit], call.user, clean, has_tools=has_tools)
     rows = list(within(written, READ_MAX_CHARS - FRAME_CHARS))
     content: dict[str, Any] = {"note": NOTE, "title": clean(meant.name)[:120], "messages": rows}

@@ -12,7 +12,7 @@ from chat.extensions import ToolCall, ToolResult
 from chat.library import search
 from chat.models import ChatSession, ChatSessionQuerySet, Turn
 from chat.session_tools.limits import LISTED_MAX_SESSIONS
-from chat.session_tools.visible import readable_messages, visible_sessions
+from chat.session_tools.visible import visible_sessions
 from oneclaw.models import User, clock
 from oneclaw.reasons import Reason
 from oneclaw.words import contains, pieces_of
@@ -44,7 +44,7 @@ def sessions_list(call: ToolCall) -> ToolResult:
         found = with_words(found, call.session, pieces)
     running = Turn.objects.running().filter(session=OuterRef("pk"))
     listed = found.annotate(is_running=Exists(running))[: call.input.get("limit", DEFAULT_COUNT)]
-    clean = extensions.cleaner(call.session)
+    clean = extensions.memory().cleaner(call.session)
     rows = [{**described(each, call.user, clean(each.name)), "is_answering": each.is_running} for each in listed]
     summary = Reason("sessions.listed", {"number": len(rows)})
     return ToolResult({"sessions": rows}, summary, [row["title"] for row in rows])
@@ -54,7 +54,7 @@ def with_words(found: ChatSessionQuerySet, session: ChatSession, pieces: list[st
     """Return those of `found` whose title has all `pieces`, or that have a readable message with all of them."""
     titled = reduce(and_, (contains("title", piece) for piece in pieces), Q())
     messages = search.with_words(session.owner, pieces, search.MAX_CANDIDATES)
-    saying = readable_messages(session, messages).values("session")  # type: ignore[arg-type]
+    saying = extensions.memory().readable_messages(session, messages).values("session")  # type: ignore[arg-type]
     return found.filter(titled | Q(pk__in=saying))
 
 

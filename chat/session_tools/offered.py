@@ -10,7 +10,7 @@ Kind = ChatSession.Kind
 
 def may_read(session: ChatSession) -> bool:
     """Return whether the model of `session` may list and read other conversations."""
-    return not session.is_temporary and _is_above(session) and extensions.reads_conversations(session)
+    return not session.is_temporary and _is_above(session) and extensions.memory().reads_conversations(session)
 
 
 def may_send(session: ChatSession) -> bool:

@@ -2,9 +2,8 @@
 
 import uuid
 
-from chat import extensions
 from chat.extensions import ToolError
-from chat.models import ChatSession, ChatSessionQuerySet, MemoryChoice, MessageQuerySet
+from chat.models import ChatSession, ChatSessionQuerySet, MemoryChoice
 from oneclaw.reasons import Reason
 
 
@@ -36,10 +35,3 @@ def find_session(session: ChatSession, id: str) -> ChatSession:
         message = f"There is no conversation “{id}”. sessions_list shows those that there are."
         raise ToolError("unknown_session", message, Reason("sessions.unknown"))
     return found
-
-
-def readable_messages(session: ChatSession, messages: MessageQuerySet) -> MessageQuerySet:
-    """Return which of `messages`, of other conversations, the model of `session` may read."""
-    for each in extensions.installed():
-        messages = each.readable_messages(session, messages) if each.readable_messages else messages
-    return messages

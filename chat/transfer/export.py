@@ -61,7 +61,7 @@ def uncited(block: dict[str, Any], sources: citations.Sources) -> dict[str, Any]
 def is_hidden(block: dict[str, Any]) -> bool:
     """Return whether `block` may hold something of its owner's memory."""
     if block["type"] == "tool_use":
-        return not extensions.is_for_others(block["name"])
+        return not extensions.tool_named(block["name"]).is_for_others
     return block["type"] in ("thinking", "redacted_thinking", "tool_result", "compaction")
 
 

@@ -220,7 +220,7 @@ def parts_of(message: Message) -> list[Part]:
             html_of_text = incremental.blocks(thoughts.parted(block["text"])[1])  # sanitised there
             parts += [{"html": marks.numbered(html)} for html in html_of_text]
         elif block["type"] == "tool_use":
-            parts.append({"left_out": MEMORY if extensions.is_about_memory(block["name"]) else TOOL})
+            parts.append({"left_out": MEMORY if extensions.tool_named(block["name"]).about_memory else TOOL})
         elif block["type"] == "attachment":
             parts.append({"left_out": FILE})
     if any(message.meta.get(per_message.META_KEY, {}).values()):

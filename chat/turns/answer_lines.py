@@ -1,4 +1,4 @@
-"""The quiet lines that apps show under an answer: their numbers are counted when it ends, and stored with it."""
+"""The quiet line of memory under an answer: its numbers are counted when it ends, and stored with it."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from typing import Any
 
 from chat import extensions
 from chat.context import per_message
-from chat.extensions import ContextItem, FinishedAnswer, FinishedCall
+from chat.extensions import MEMORY_NAME, ContextItem, FinishedAnswer, FinishedCall
 from chat.models import Message
 from chat.rendering.messages import ANSWER_LINES_KEY
 
@@ -19,31 +19,25 @@ READ_MAX_ROWS = 200
 def counted(
     prompt: Message, prompt_items: Mapping[str, Sequence[ContextItem]], calls: Sequence[FinishedCall], text: str
 ) -> dict[str, Any]:
-    """Return what the Message.meta of an answer gets for its lines. Without a query; an error of an app is logged.
+    """Return what the Message.meta of an answer gets for its line. Without a query; an error of memory is logged.
 
     `prompt` is the person's message, `prompt_items` are the items in the system text by the name of their extension,
     `calls` the tool calls of the answer, and `text` all that it says.
     """
-    found: dict[str, Mapping[str, int]] = {}
-    for extension in extensions.installed():
-        if extension.answer_line is None:
-            continue
-        items = per_message.items_of(prompt.meta, extension.name)
-        ended = FinishedAnswer(prompt.text, text, prompt_items.get(extension.name, []), items, calls)
-        try:
-            numbers = extension.answer_line.count(ended)
-        except Exception:
-            # Any app can add a line, and a bug in it must not keep an answer from being stored.
-            logger.exception("The line of %s under an answer could not be counted.", extension.name)
-            continue
-        if numbers:
-            found[extension.name] = dict(numbers)
-    return {ANSWER_LINES_KEY: found} if found else {}
+    items = per_message.items_of(prompt.meta, MEMORY_NAME)
+    ended = FinishedAnswer(prompt.text, text, prompt_items.get(MEMORY_NAME, []), items, calls)
+    try:
+        numbers = extensions.memory().count_used(ended)
+    except Exception:
+        # A bug in the line must not keep an answer from being stored.
+        logger.exception("The line of memory under an answer could not be counted.")
+        return {}
+    return {ANSWER_LINES_KEY: {MEMORY_NAME: dict(numbers)}} if numbers else {}
 
 
-def finished_answer(message: Message, name: str) -> FinishedAnswer | None:
-    """Return the answer that ends with `message`, with what the extension `name` gave to the model for it; None when
-    its question is gone. Sync."""
+def finished_answer(message: Message) -> FinishedAnswer | None:
+    """Return the answer that ends with `message`, with what memory gave to the model for it; None when its question is
+    gone. Sync."""
     rows = message.session.messages.filter(seq__lte=message.seq).order_by("-seq")[:READ_MAX_ROWS]
     by_id = {row.pk: row for row in rows}
     parts: list[Message] = []
@@ -54,8 +48,8 @@ def finished_answer(message: Message, name: str) -> FinishedAnswer | None:
     if at is None:
         return None
     text = "\n\n".join(part.text for part in parts if part.role == Message.Role.ASSISTANT)
-    items = message.session.context.get(name, [])
-    return FinishedAnswer(at.text, text, items, per_message.items_of(at.meta, name), calls_in(parts))
+    items = message.session.context.get(MEMORY_NAME, [])
+    return FinishedAnswer(at.text, text, items, per_message.items_of(at.meta, MEMORY_NAME), calls_in(parts))
 
 
 def calls_in(parts: Sequence[Message]) -> list[FinishedCall]:

@@ -92,7 +92,7 @@ def in_groups(uses: Sequence[Block]) -> Iterator[list[Block]]:
     """Yield the calls `uses` in order: those that may run at the same time together, every other one alone."""
     group: list[Block] = []
     for use in uses:
-        reads = extensions.tool_only_reads(use["name"])
+        reads = extensions.tool_named(use["name"]).only_reads
         if group and not (reads and len(group) < GROUP_MAX_COUNT):
             yield group
             group = []

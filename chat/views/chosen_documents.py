@@ -1,4 +1,4 @@
-"""The dialog for adding something that an app has to a message: fetch, call one thing, render."""
+"""The dialog for adding a document to a message: fetch, call one thing, render."""
 
 import json
 import uuid
@@ -7,6 +7,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
+from chat import extensions
 from chat.answering import models_for
 from chat.attachments import chosen
 from chat.attachments.examine import FileRefusedError
@@ -26,7 +27,7 @@ def chosen_documents(request: SignedInRequest, session_id: uuid.UUID) -> HttpRes
     fields = request.POST if request.method == "POST" else request.GET
     if request.method == "GET" and "words" not in fields:
         has_away = any(llm.answers_without_memory(model) for model in models_for(request.user.pk))
-        about = {"session_id": session_id, "pickers": chosen.pickers().values(), "has_away": has_away}
+        about = {"session_id": session_id, "library": extensions.memory().library_link(), "has_away": has_away}
         return render(request, "chat/_documents.html", about)
     refusal = ""
     if "key" in fields and request.method == "POST":
@@ -38,7 +39,7 @@ def chosen_documents(request: SignedInRequest, session_id: uuid.UUID) -> HttpRes
             attached = {"id": str(file.pk), "name": file.name, "size": file.reference()["size"], "kind": file.kind}
             return HttpResponse(status=204, headers={"HX-Trigger": json.dumps({"attach": attached})})
     words = pieces_of(fields.get("words", ""))
-    context = {"picks": chosen.found(scope, words), "refusal": refusal, "pickers": chosen.pickers().values()}
+    context = {"picks": chosen.found(scope, words), "refusal": refusal}
     return render(request, "chat/_picks.html", context)
 
 

@@ -117,7 +117,7 @@ def organise(request: SignedInRequest) -> HttpResponse:
         return answered(request, Toast(folder_refused(refusal), bad=True))
     changed = organising.organise(request.user, ids, action, folder)
     undo = UNDO.get(action, "") if changed else ""
-    remains = remains_of(request.user, ids) if action == "delete" and changed else None
+    remains = extensions.memory().remains(request.user, ids) if action == "delete" and changed else None
     toast = Toast(
         said(action, changed),
         undo,
@@ -127,12 +127,6 @@ def organise(request: SignedInRequest) -> HttpResponse:
     )
     is_deleted = action == "delete" and request.POST.get("current", "") in toast.ids
     return answered(request, toast, is_deleted=is_deleted)
-
-
-def remains_of(user: User, ids: set[uuid.UUID]) -> extensions.Remains | None:
-    """Return what an app keeps of these deleted conversations; None when none keeps anything."""
-    kept = (extension.remains(user, ids) for extension in extensions.installed() if extension.remains)
-    return next((each for each in kept if each), None)
 
 
 def folder_meant(request: SignedInRequest) -> Folder | None:

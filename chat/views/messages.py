@@ -71,11 +71,11 @@ def source(request: SignedInRequest, message_id: int, mark: str) -> HttpResponse
     not see, or what is not there any more."""
     shown = shown_message(request.user, message_id)
     message = shown.message
-    if mark in message.meta.get(SOURCES_KEY, {}) and not shown.hides_memory:
-        for finder in filter(None, (each.source_address for each in extensions.installed())):
-            if address := finder(request.user, message, mark):
-                return redirect(address)
-    raise Http404
+    is_cited = mark in message.meta.get(SOURCES_KEY, {}) and not shown.hides_memory
+    address = extensions.memory().source_address(request.user, message, mark) if is_cited else ""
+    if not address:
+        raise Http404
+    return redirect(address)
 
 
 @require_GET

@@ -120,7 +120,7 @@ def page(
         "messages_html": messages_html(request, found, before) if found else "",
         "meter": found.meter if found else None,
         "listing": listing_for(request),
-        "waiting": extensions.waiting_for(request.user),
+        "waiting": extensions.memory().waiting_for(request.user),
         "toast": toasts.take(request),
         "client_id": uuid.uuid4(),
         "longest": settings.MESSAGE_LENGTH,
@@ -129,7 +129,7 @@ def page(
         "file_size": settings.FILE_SIZE,
         "most_files": settings.FILES_OF_A_MESSAGE,
         "is_demo": llm.is_demo(),
-        "introduction": extensions.introduction_for(request.user, session_id, get_token(request)),
+        "introduction": extensions.memory().introduction(request.user, session_id, get_token(request)),
         "has_model": bool(settings.ANTHROPIC_API_KEY or settings.ANTHROPIC_BASE_URL or settings.DEMO_URL),
         "refusal": refusal,
         "text": text,
@@ -198,7 +198,7 @@ def listed(request: SignedInRequest, current: str, toast: Toast | None = None) -
     fresh = {
         "refreshed": True,
         "spaces": spaces.of_person(request.user),
-        "waiting": extensions.waiting_for(request.user),
+        "waiting": extensions.memory().waiting_for(request.user),
     }
     return render(request, "chat/_sessions.html", context | fresh)
 

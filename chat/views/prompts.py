@@ -92,6 +92,6 @@ def command_list(request: SignedInRequest) -> JsonResponse:
         offered.append(
             {"name": f"/{prompt.name}", "about": about, "kind": "insert", "pieces": split_at_variables(prompt.text)}
         )
-    asked = [extension.mentions for extension in extensions.installed_for(session) if extension.mentions]
-    mentions = [{"name": each.name, "about": each.about} for mentioned in asked for each in mentioned(session)]
+    known = extensions.memory_for(session).mentions(session)
+    mentions = [{"name": each.name, "about": each.about} for each in known]
     return JsonResponse({"commands": offered, "mentions": mentions})

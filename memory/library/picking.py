@@ -3,10 +3,10 @@
 from collections.abc import Collection
 
 from django.db.models import Q, QuerySet
+from django.urls import reverse
 from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext_lazy as _
 
-from chat.extensions import Pick, Picker, PickingScope
+from chat.extensions import Pick, PickingScope
 from memory.access.decided import MemoryAccess
 from memory.access.load import access_of
 from memory.library.search import page_address
@@ -32,6 +32,11 @@ def address(user: User, key: str) -> str:
     """Return the URL of the document; "" when `user` may not see it."""
     file = LibraryFile.objects.visible_to(user).filter(pk=_id(key)).first()
     return page_address(file.pk, 0) if file else ""
+
+
+def library_link() -> tuple[str, str]:
+    """Return the name and the URL of the page on which people add documents."""
+    return gettext("Documents"), reverse("library")
 
 
 def readable(access: MemoryAccess, ids: Collection[int]) -> QuerySet[LibraryFile]:
@@ -62,6 +67,3 @@ def _pick(file: LibraryFile) -> Pick:
 
 def _id(key: str) -> int:
     return int(key) if key.isascii() and key.isdecimal() and len(key) < 18 else 0
-
-
-PICKER = Picker(found, pick, address, _("Documents"), "library")

@@ -21,7 +21,7 @@ from memory.library import texts
 from memory.library.picking import readable
 from memory.library.search import FilePassage, search_files
 from memory.models import FileVersion, LibraryFile
-from memory.prompt.items import DOCUMENT, DOCUMENT_LOST, DOCUMENT_PART, NAME, OF_DOCUMENTS, name_in_prompt, shown
+from memory.prompt.items import DOCUMENT, DOCUMENT_LOST, DOCUMENT_PART, OF_DOCUMENTS, name_in_prompt, shown
 from oneclaw import llm
 from oneclaw.llm.quoting import quoted
 
@@ -39,7 +39,7 @@ PREFIX = "/d/"
 def document_items(access: MemoryAccess, message: Message) -> list[ContextItem]:
     """Return the pieces of the documents that were added to `message`, in order, as far as the conversation
     may be sent them."""
-    ids = [int(key) for key in chosen.keys_in(message, NAME)]
+    ids = [int(key) for key in chosen.keys_in(message)]
     if not ids:
         return []
     session = access.session

@@ -7,11 +7,11 @@ forgotten or repeated.
 import re
 from collections.abc import Callable, Sequence
 
-from chat.extensions import ContextItem
+from chat.extensions import MEMORY_NAME, ContextItem
 from memory.policy.tombstones import BLANK
 
 # The name of the extension under which the chat stores the pieces.
-NAME = "memory"
+NAME = MEMORY_NAME
 # Kinds: a workspace file, the curated memory, a recalled passage, and text of which no pieces are recorded.
 FILE, CURATED, RECALLED, TEXT = "file", "curated", "recalled", "text"
 # Kind: the summary of a recent conversation.

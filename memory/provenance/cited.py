@@ -8,7 +8,6 @@ from chat.turns.answer_lines import finished_answer
 from memory.library import texts
 from memory.library.search import page_address
 from memory.models import LibraryFile
-from memory.prompt.items import NAME
 from memory.provenance.shown import shown_memories
 from memory.provenance.used import UsedMemory, marked_in
 from memory.text.terms import terms_of
@@ -21,7 +20,7 @@ STATEMENT_MAX_CHARS = 240
 def source_address(user: User, message: Message, mark: str) -> str:
     """Return the URL of the passage with `mark` that `message` cites; "" when `user` may not see it, or when it was not
     sent for this answer or is not there any more."""
-    answer = finished_answer(message, NAME)
+    answer = finished_answer(message)
     used = marked_in(answer).get(mark) if answer else None
     if used is None:
         return ""

@@ -33,7 +33,7 @@ def related(user: User, question: str, most: int) -> list[SearchResult]:
     return [
         SearchResult(
             passage.origin.title if passage.origin else passage.heading,
-            excerpt(extensions.masked(without_labels(passage.snippet)), pieces),
+            excerpt(extensions.memory().masked(without_labels(passage.snippet)), pieces),
             passage.address,
         )
         for passage in list(best.values())[:most]

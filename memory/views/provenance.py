@@ -14,7 +14,6 @@ from chat.turns.answer_lines import finished_answer
 from memory.access import former
 from memory.access.rights import may_forget
 from memory.models import LineFeedback, MemoryRevision
-from memory.prompt.items import NAME
 from memory.provenance import feedback
 from memory.provenance.shown import ShownMemory, readable, shown_memories
 from memory.provenance.used import UsedMemory, saved_in, used_in
@@ -32,7 +31,7 @@ KINDS = {kind.name.lower(): kind for kind in (Kind.HELPFUL, Kind.WRONG, Kind.OUT
 def memories(request: SignedInRequest, message_id: int) -> HttpResponse:
     """Show what of memory went into an answer, and what was saved with it: a fragment to htmx, else a page."""
     message = own_message(request, message_id)
-    ended = finished_answer(message, NAME)
+    ended = finished_answer(message)
     used, left_out = readable_memories(message, used_in(ended) if ended else [])
     shown = shown_memories(used[:SHOWN_MAX_MEMORIES], message.session, request.user)
     context = {
@@ -54,7 +53,7 @@ def say(request: SignedInRequest, message_id: int, memory_id: str) -> HttpRespon
     kind = request.POST.get("kind", "")
     if kind and kind not in KINDS:
         return HttpResponseBadRequest()
-    ended = finished_answer(message, NAME)
+    ended = finished_answer(message)
     kept, _left_out = readable_memories(message, used_in(ended) if ended else [])
     used = [each for each in kept if each.id == memory_id]
     if not used:

@@ -91,7 +91,7 @@ def told_by_tools(cast: Cast, *, is_shared: bool) -> Iterator[str]:
 
 
 def test_each_tool_is_known_as_one_that_only_reads_or_that_changes_something():
-    only_read = {name for name in TOOLS if extensions.tool_only_reads(name)}
+    only_read = {name for name in TOOLS if extensions.tool_named(name).only_reads}
     assert only_read == {
         *("memory_search", "memory_get", "documents_search", "documents_get", "skill_read"),
         *("read_result", "sessions_list", "sessions_history"),
@@ -110,7 +110,7 @@ def test_calls_that_only_read_write_no_row(cast):
                 said_to_model(answer, {"type": "tool_use", "id": f"t{number}", "name": name, "input": arguments})
             written[name] += [query["sql"] for query in queries if WRITING.match(query["sql"])]
     assert {name for name, statements in written.items() if not statements} == {
-        name for name in TOOLS if extensions.tool_only_reads(name)
+        name for name in TOOLS if extensions.tool_named(name).only_reads
     }
 
 

@@ -16,6 +16,7 @@ from chat.extensions import (
     Detail,
     Extension,
     MessageContext,
+    NoMemory,
     PromptSection,
     SearchResult,
     Tool,
@@ -38,13 +39,11 @@ DICE = Extension(
     prompt_sections=[
         PromptSection("dice", 900, lambda session, items: f"You may roll {items[0]['text']}.", lambda session: [RED])
     ],
-    prompt_condition=lambda session: session.title,
     message_context=MessageContext(
         lambda session, message: [RED | {"heading": message.text}],
         lambda items: f"For “{items[0]['heading']}” there are {items[0]['text']}.",
     ),
     commands={"/roll": ToolCommand("roll_dice", "why", "Roll", "Rolled.")},
-    details=lambda session, message: [Detail("Dice", message.text)],
     search=lambda user, words, most: [SearchResult(" ".join(words), "", "/dice")][:most],
 )
 
@@ -65,16 +64,30 @@ def test_one_object_brings_all_that_an_app_has_for_the_chat(ada, dice, client):
     assert said.message.meta["context"]["dice"] == [RED | {"heading": "Roll for me"}]
     assert ChatSession.objects.get().context["dice"] == [RED]
     assert commands.parse_call("/roll now") == (DICE.commands["/roll"], "now")
-    settle(said)
-    details = details_of(ShownMessage(Message.objects.select_related("session", "turn").get(pk=said.answer.pk)))
-    assert Detail("Dice", "Roll for me") in details.from_extensions
     assert search.extension_results(ada, "Red Dice")["dice"] == [SearchResult("red dice", "", "/dice")]
     assert extensions.tool_labels()["roll_dice"] == "Roll a die"
     client.force_login(ada)
     assert "/roll" in [each["name"] for each in client.get("/commands").json()["commands"]]
 
 
-def test_the_prompt_is_built_anew_when_its_condition_changes(ada, dice):
+class DiceMemory(NoMemory):
+    """Memory that has only what the dice need."""
+
+    def prompt_condition(self, session):
+        return session.title
+
+    def details(self, session, message):
+        return [Detail("Dice", message.text)]
+
+
+@pytest.fixture
+def dice_memory():
+    before = extensions.install_memory(DiceMemory())
+    yield
+    extensions.install_memory(before)
+
+
+def test_the_prompt_is_built_anew_when_its_condition_changes(ada, dice, dice_memory):
     said = send(ada)
     build_request(said.turn)
     session = said.message.session
@@ -102,6 +115,12 @@ def test_what_is_unregistered_is_gone(ada, dice):
         assert extensions.tool_heading("roll_dice", "done") == "Roll dice"
     finally:
         extensions.register(DICE)
+
+
+def test_what_memory_sent_is_among_the_details_of_an_answer(ada, dice_memory):
+    settle(said := send(ada, "Roll for me"))
+    details = details_of(ShownMessage(Message.objects.select_related("session", "turn").get(pk=said.answer.pk)))
+    assert details.from_memory == [Detail("Dice", "Roll for me")]
 
 
 # The chat in a process of its own, whose settings do not name the app memory.

@@ -44,7 +44,7 @@ def for_fork(user: User, source: ChatSession, message: Message) -> Message:
 def for_others(block: dict[str, Any]) -> bool:
     """Return whether `block` holds nothing of its owner's memory."""
     if block["type"] == "tool_use":
-        return extensions.is_for_others(block["name"])
+        return extensions.tool_named(block["name"]).is_for_others
     return block["type"] not in HIDDEN_BLOCKS
 
 

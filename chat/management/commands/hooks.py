@@ -6,8 +6,8 @@ from typing import Any, TypedDict
 from django.core.management.base import BaseCommand, CommandParser
 
 from chat import extensions
-from chat.extensions.hook_failures import switched_off_rows
 from chat.extensions.hooks import POINTS
+from chat.extensions.run_hooks import switched_off_rows
 from chat.models import SwitchedOffHook
 
 

@@ -124,7 +124,7 @@ def new_session(owner: User, conversation: Conversation, last: dt.datetime) -> C
         agent=agent,
         mode=conversation.mode,
         memory=conversation.memory,
-        title=title or first_words(extensions.masked(first)),
+        title=title or first_words(extensions.memory().masked(first)),
         titled_by=ChatSession.Titled.PERSON if title else ChatSession.Titled.NOT_TITLED,
         last_seq=len(said),
         read_seq=len(said),

@@ -57,7 +57,7 @@ def tab_page(
 
 def frame(held: SpaceRole, tab: str) -> dict[str, Any]:
     """Return what chat/spaces/frame.html shows: the space, its tabs, and what the person may do."""
-    offered = sorted([*TABS, *(each for one in extensions.installed() for each in one.space_tabs)], key=_order)
+    offered = sorted([*TABS, *extensions.memory().space_tabs()], key=_order)
     is_open = held.space.archived_at is None
     return {
         "space": held.space,

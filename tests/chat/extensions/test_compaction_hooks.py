@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from django.utils import timezone
 
-from chat.extensions import Hook, after_compaction, before_compaction
-from chat.extensions.compaction_hooks import WAIT_MAX_SECONDS, CompactionDecision
+from chat.extensions import Hook
+from chat.extensions.run_hooks import WAIT_MAX_SECONDS, CompactionDecision, after_compaction, before_compaction
 from chat.models import ContextRound
 from tests.conversations import send
 

@@ -1,6 +1,7 @@
 """A handler of a hook point has a contract, and one that breaks it changes nothing."""
 
 import sys
+import time
 from dataclasses import replace
 from uuid import uuid4
 
@@ -9,7 +10,8 @@ from django.db import OperationalError, connection
 from django.utils import translation
 
 from chat import extensions
-from chat.extensions import AfterCompaction, BeforeToolCall, ContextFiles, Extension, Hook, hook_failures
+from chat.extensions import AfterCompaction, BeforeToolCall, ContextFiles, Extension, Hook
+from chat.extensions.run_hooks import is_switched_off, switched_off_rows
 from chat.models import SwitchedOffHook
 from oneclaw import threads
 from oneclaw.models import User
@@ -191,7 +193,7 @@ def test_the_fifth_failure_within_an_hour_switches_a_handler_off(db, hooked, cap
 
 def test_failures_that_are_an_hour_apart_switch_nothing_off(db, hooked, monkeypatch):
     asked, now = [], [0.0]
-    monkeypatch.setattr(hook_failures.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     hooked(Hook("context_files", asked.append, "b"))
     for _ in range(9):
         now[0] += 900.0
@@ -211,9 +213,9 @@ def test_a_process_that_has_ended_is_not_listed(db, hooked):
     hooked(Hook("context_files", lambda value: None, "b"))
     for _ in range(5):
         extensions.run_hooks(ContextFiles(user_id=1, session_id=uuid4(), files=()))
-    assert len(hook_failures.switched_off_rows()) == 1
+    assert len(switched_off_rows()) == 1
     SwitchedOffHook.objects.update(pid=2**22 + 1)
-    assert hook_failures.switched_off_rows() == []
+    assert switched_off_rows() == []
 
 
 @pytest.mark.parametrize(
@@ -253,10 +255,10 @@ def test_what_is_unregistered_is_not_asked_and_its_failures_are_forgotten(db):
     extension = extensions.register(Extension("hooked", hooks=[hook]))
     for _ in range(5):
         extensions.run_hooks(a_call())
-    assert hook_failures.is_switched_off(hook)
+    assert is_switched_off(hook)
     extensions.unregister(extension)
     assert extensions.hooks_at(BeforeToolCall) == ()
-    assert not hook_failures.is_switched_off(hook)
+    assert not is_switched_off(hook)
 
 
 def test_without_hooks_no_thread_is_started(monkeypatch):

@@ -171,7 +171,7 @@ def test_a_search_masks_no_more_of_a_message_than_what_is_near(ada, monkeypatch)
     read = []
     key = "-----BEGIN PRIVATE KEY-----\n" + "MIIEvgIBADANBgkq\n" * 190 + "-----END PRIVATE KEY-----"
     settle(send(ada, "Where is it?"), "lorem ipsum " * 50_000 + f"{key} needle")
-    monkeypatch.setattr(extensions, "masked", lambda text: read.append(len(text)) or text)
+    monkeypatch.setattr(extensions.memory(), "masked", lambda text: read.append(len(text)) or text)
     (found,) = search.messages(ada, "needle")
     assert "<mark>needle</mark>" in found.snippet
     assert len(key) < read[0] <= 2 * search.MASKED_CHARS

@@ -1,12 +1,13 @@
-"""An app has its quiet line under an answer: counted when the answer ends, opened on click."""
+"""Memory has its quiet line under an answer: counted when the answer ends, opened on click."""
 
 import pytest
 
 from chat import extensions
-from chat.extensions import AnswerLine, ContextItem, Extension, MessageContext, Tool, ToolResult
+from chat.extensions import MEMORY_NAME, ContextItem, Extension, MessageContext, NoMemory, Tool, ToolResult
 from chat.models import Message
 from chat.rendering.messages import ANSWER_LINES_KEY
 from chat.turns.answer_lines import finished_answer
+from memory.extension import MEMORY
 from oneclaw.threads import in_database
 from tests import scripted as model
 from tests.talk import Talk
@@ -19,19 +20,30 @@ ROLL = Tool(
 RED = ContextItem(kind="dice", path="dice.md", revision=1, lines=[1, 1], text="red dice")
 
 
+class DiceMemory(NoMemory):
+    """Memory that has only the line under an answer, with the numbers that `count` returns."""
+
+    def __init__(self, count):
+        self.count_used = count
+
+    def used_sentence(self, numbers):
+        return f"Rolled {numbers['rolls']} times"
+
+    def used_address(self, message_id):
+        return f"/dice/{message_id}"
+
+
 @pytest.fixture
 def dice():
-    """dice(count): register an app that counts so; what it was asked about is in `dice.seen`."""
-    made = []
-
-    def register(count):
-        line = AnswerLine(count, lambda numbers: f"Rolled {numbers['rolls']} times", lambda id: f"/dice/{id}")
-        context = MessageContext(lambda session, message: [RED], lambda items: "Red dice.")
-        made.append(extensions.register(Extension("dice", tools=[ROLL], answer_line=line, message_context=context)))
-
-    yield register
-    for each in made:
-        extensions.unregister(each)
+    """dice(count): put a memory that counts so in the place of the own one."""
+    context = MessageContext(lambda session, message: [RED], lambda items: "Red dice.")
+    extensions.unregister(MEMORY)
+    made = extensions.register(Extension(MEMORY_NAME, tools=[ROLL], message_context=context))
+    before = extensions.memory()
+    yield lambda count: extensions.install_memory(DiceMemory(count))
+    extensions.install_memory(before)
+    extensions.unregister(made)
+    extensions.register(MEMORY)
 
 
 async def test_the_numbers_of_an_answer_are_stored_and_shown(ada, scripted, dice, client):
@@ -45,13 +57,13 @@ async def test_the_numbers_of_an_answer_are_stored_and_shown(ada, scripted, dice
     scripted.script(model.answer(model.text("I roll."), model.tool_use("roll_dice", {})), model.answer("A four."))
     talk = Talk(ada, scripted)
     last = await talk.say("Roll")
-    assert last.meta[ANSWER_LINES_KEY] == {"dice": {"rolls": 1}}
+    assert last.meta[ANSWER_LINES_KEY] == {MEMORY_NAME: {"rolls": 1}}
     (answer,) = seen
     assert (answer.question, answer.answer, answer.message_items) == ("Roll", "I roll.\n\nA four.", [RED])
     (call,) = answer.calls
     assert (call.name, call.result, call.kept) == ("roll_dice", '{"rolled": 4}', {"by": "me"})
     # What opens is made of the rows.
-    assert await in_database(lambda: finished_answer(Message.objects.get(pk=last.pk), "dice")) == answer
+    assert await in_database(lambda: finished_answer(Message.objects.get(pk=last.pk))) == answer
     await in_database(client.force_login, ada)
     html = (await in_database(client.get, f"/c/{talk.session_id}")).content.decode()
     assert "<summary>Rolled 1 times</summary>" in html
@@ -67,8 +79,8 @@ async def test_without_numbers_there_is_no_line(ada, scripted, dice, client):
     assert "answer-line" not in (await in_database(client.get, f"/c/{talk.session_id}")).content.decode()
 
 
-async def test_an_app_that_cannot_count_does_not_lose_the_answer(ada, scripted, dice, caplog):
+async def test_a_line_that_cannot_be_counted_does_not_lose_the_answer(ada, scripted, dice, caplog):
     dice(lambda answer: 1 // 0)
     last = await Talk(ada, scripted).say("Hello")
     assert last.text == "Hello from the scripted model."
-    assert "The line of dice under an answer could not be counted." in caplog.text
+    assert "The line of memory under an answer could not be counted." in caplog.text

@@ -41,13 +41,11 @@ def told(monkeypatch):
 
 @pytest.fixture
 def prepare(told, django_capture_on_commit_callbacks):
-    """prepare(session, through_seq): as the chat asks, of everything that it asks."""
+    """prepare(session, through_seq): as the chat asks memory."""
 
     def prepare(session, through_seq):
-        asked = [each.prepare_compaction for each in extensions.installed() if each.prepare_compaction]
-        assert asked
         with django_capture_on_commit_callbacks(execute=True):
-            return all(each(session, through_seq) for each in asked)
+            return extensions.memory().prepare_compaction(session, through_seq)
 
     return prepare
 

@@ -165,7 +165,7 @@ def test_the_details_name_the_changes_and_only_new_lines_count_as_known(talk, re
     talk.say("Hello")
     replace("- Ada lives in Bern.\n")
     talk.say()
-    found = details_of(ShownMessage(talk.accepted.answer)).from_extensions
+    found = details_of(ShownMessage(talk.accepted.answer)).from_memory
     assert [(each.name, each.text) for each in found[1:]] == [
         ("MEMORY.md: removed lines", "- Ada lives in Zurich."),
         ("MEMORY.md: new lines", "- Ada lives in Bern."),

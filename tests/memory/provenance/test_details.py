@@ -16,7 +16,7 @@ def test_files_curated_memory_and_recalled_lines_are_named_and_can_be_opened(ada
     said = send(ada, "When does my ferry to Naxos leave?")
     build_request(said.turn)
     settle(said)
-    found = details_of(ShownMessage(Message.objects.get(pk=said.answer.pk))).from_extensions
+    found = details_of(ShownMessage(Message.objects.get(pk=said.answer.pk))).from_memory
     assert [each.name for each in found] == ["AGENTS.md", "MEMORY.md", "memory/2026-11-20.md:1-1"]
     assert [each.text for each in found] == ["Be brief.", "- Ada drinks tea.", "- The ferry to Naxos leaves at seven."]
     client.force_login(ada)
@@ -32,7 +32,7 @@ def test_the_provenance_is_of_the_data_and_not_of_the_prompts_words(ada, append,
     settle(said)
     # Words that look like a quotation are none.
     Head.objects.update(system='<memory file="SOUL.md">\nI am no memory.\n</memory>')
-    (found,) = details_of(ShownMessage(Message.objects.get(pk=said.answer.pk))).from_extensions
+    (found,) = details_of(ShownMessage(Message.objects.get(pk=said.answer.pk))).from_memory
     assert found.name == "MEMORY.md"
     assert found.text.startswith("- Ada drinks tea.\n")
     assert "characters are left out here; find them in MEMORY.md" in found.text

@@ -5,7 +5,7 @@ import uuid
 import pytest
 from django.utils import timezone
 
-from chat.compaction.make import lookup_for
+from chat import extensions
 from chat.context import per_message
 from chat.conversations import branches
 from chat.extensions import ToolCall, ToolError
@@ -229,15 +229,15 @@ def test_what_left_the_view_is_recalled_by_itself_and_other_transcripts_are_not(
 
 def test_the_summary_says_how_they_are_found_where_they_are(talk, ada):
     session = talk("The ferry to Naxos leaves at seven.", "Fine.")
-    hint = lookup_for(session)
+    hint = extensions.memory().lookup_hint(session)
     assert "memory_search" in hint
     assert f"/c/{session.pk}" in hint
     for mode in ("chat", "temporary"):
         session.mode = mode
-        assert "memory_search" not in lookup_for(session)
+        assert "memory_search" not in extensions.memory().lookup_hint(session)
     session.mode = "agent"
     session.agent.tools_off = ["memory_get"]
-    assert "memory_search" not in lookup_for(session)
+    assert "memory_search" not in extensions.memory().lookup_hint(session)
     session.agent.tools_off = []
     switches.choose(ada, Switch.TRANSCRIPTS, False)
-    assert "memory_search" not in lookup_for(session)
+    assert "memory_search" not in extensions.memory().lookup_hint(session)

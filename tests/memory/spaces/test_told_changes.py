@@ -79,7 +79,7 @@ def test_the_details_name_the_space_and_its_lines_are_not_the_persons_own_words(
     talk = Talk(ada, kitchen)
     write("- The oven is mended.\n")
     talk.say()
-    found = details_of(ShownMessage(talk.accepted.answer)).from_extensions
+    found = details_of(ShownMessage(talk.accepted.answer)).from_memory
     assert [(each.name, each.text) for each in found] == [("Kitchen: MEMORY.md: new lines", "- The oven is mended.")]
     assert "- The oven is mended." in [each.text for each in sent_in_turn(access_of(talk.session), ada, None).foreign]
 

@@ -170,7 +170,7 @@ def test_a_summary_says_which_skills_were_read(ada, say, session):
     [note] = read_notes(session, 3)
     assert "“release-notes” was read (done)" in note
     assert READ.is_protected
-    assert extensions.tool_is_protected("skill_read")
+    assert extensions.tool_named("skill_read").is_protected
 
 
 def test_the_words_kept_with_a_summary_have_the_skills_that_were_read(ada, scripted):

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from chat import extensions
+from chat.extensions import NoMemory
 from chat.library import search
 from memory.extension import MEMORY
 from memory.index import embeddings
@@ -69,7 +70,9 @@ def test_a_reader_sees_the_line_and_cannot_delete_it(client, ada, stranger, writ
 def test_without_memory_the_chat_searches_by_itself(client, ada):
     client.force_login(ada)
     extensions.unregister(MEMORY)
+    before = extensions.install_memory(NoMemory())
     try:
         assert "No conversation contains" in client.get("/search", {"q": "tea"}).content.decode()
     finally:
         extensions.register(MEMORY)
+        extensions.install_memory(before)
