@@ -18,7 +18,7 @@ from memory.library.search import page_address, search_files
 from memory.mcp.call import ProgramCall
 from memory.models import LibraryFile, MemoryDocument, MemoryRevision
 from memory.notes.coverage import DAILY_LOG_PATH
-from memory.overview.entries import entries_of
+from memory.overview.entries import entries_with
 from memory.overview.home import shown_entries
 from memory.policy.addresses import address_in, located
 from memory.policy.paths import CURATED, RECENT_NAME, BadPathError, checked_path, is_in_skill
@@ -321,9 +321,7 @@ def _origins_of(
     for document_id, of_document in curated.items():
         document = documents[document_id]
         lines = {each.start_line: each for each in of_document}
-        spans = entries_of(document)
-        entries = [entry for entry in spans if any(entry.line <= line <= entry.last_line for line in lines)]
-        for shown in shown_entries(document, entries, access.user):
+        for shown in shown_entries(document, entries_with(document, lines), access.user):
             for line, each in lines.items():
                 if shown.entry.line <= line <= shown.entry.last_line:
                     found[each] = shown.said_by, shown.moment[:10] or None

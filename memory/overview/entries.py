@@ -6,7 +6,8 @@ What is derived is kept in DocumentOverview; after a change, only the later revi
 no more of it than `newest`.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,6 +66,15 @@ def entries_of(document: MemoryDocument) -> list[Entry]:
     """Return the entries of `document` in its order, without headings."""
     overview = overview_of(document)
     return [entry_at(overview, number) for number in range(len(overview.spans) // 2)]
+
+
+def entries_with(document: MemoryDocument, lines: Iterable[int]) -> list[Entry]:
+    """Return the entries of `document` that one of `lines`, from 1, is in, in its order."""
+    overview = overview_of(document)
+    # Of each entry its first line, and its last one.
+    firsts, lasts = overview.spans[::2], overview.spans[1::2]
+    found = {bisect_right(firsts, line) - 1: line for line in lines}
+    return [entry_at(overview, number) for number in sorted(found) if number >= 0 and found[number] <= lasts[number]]
 
 
 def entry_at(overview: DocumentOverview, number: int) -> Entry:

@@ -6,7 +6,7 @@ repeat it for the program.
 """
 
 import datetime as dt
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from allauth.idp.oidc import views as allauth_views
@@ -28,6 +28,8 @@ from oneclaw.audit.record import record
 from oneclaw.models import ApiKey, AuditKind, SpentRefreshToken, User
 from oneclaw.people.programs.form import AccessForm
 from oneclaw.people.programs.grants import CONVERSATIONS_SCOPE, SCOPES, Level, most_level
+from oneclaw.people.requests import SignedInRequest
+from oneclaw.people.sign_in.fresh import is_fresh, to_proof
 
 RESOURCE_PATH = "/mcp"
 GRANT_TYPES = [Client.GrantType.AUTHORIZATION_CODE, Client.GrantType.REFRESH_TOKEN]
@@ -112,6 +114,9 @@ class ConsentView(allauth_views.AuthorizationView):
         if request.GET.get("code_challenge_method") != "S256":
             error = "The request needs a code_challenge with the method S256."
             return render(request, "idp/oidc/error.html", {"error": error}, status=400)
+        # The sign-in of a program goes on when that of its person has ended, as a key does.
+        if request.user.is_authenticated and not is_fresh(request):
+            return to_proof(cast(SignedInRequest, request))
         response: HttpResponse = super().get(request, *args, **kwargs)
         return response
 

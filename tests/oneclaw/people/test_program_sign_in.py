@@ -73,8 +73,19 @@ class SignIn:
 
 @pytest.fixture
 def signing_in_program(client, ada):
-    client.force_login(ada)
+    client.post("/accounts/login/", {"login": ada.email, "password": "correct horse battery"})
     return SignIn(client, registered(Client()))
+
+
+def test_a_person_whose_sign_in_is_long_ago_proves_who_they_are_first(ada):
+    client = Client()
+    program = SignIn(client, registered(Client()))
+    assert "/accounts/login/" in program.page()["Location"]
+    client.force_login(ada)
+    asked = program.page()
+    assert asked.status_code == 302
+    proved = client.post(asked["Location"], {"password": "correct horse battery"})
+    assert b"wants to use your memory" in client.get(proved["Location"], follow=True).content
 
 
 def test_a_program_signs_in_after_its_person_has_said_what_it_may(signing_in_program, ada):
