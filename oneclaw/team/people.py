@@ -14,15 +14,20 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from oneclaw.models import ApiKey, User
+from oneclaw.models import ApiKey, Space, User
 from oneclaw.people import devices, passwords, roles
 from oneclaw.people.named import named
+from oneclaw.people.programs.form import LABELS, PROPOSES_TO_SPACE
+from oneclaw.people.programs.grants import Grant, Level
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.sign_in import fresh
 from oneclaw.people.sign_in.fresh import fresh_sign_in_required
+from oneclaw.spaces.names import SpaceNames
 from oneclaw.text import UNSTORABLE, UserFacingError
 
 PAGE_ROWS = 50
+# What a program may, for others than its person.
+MAY = LABELS | {Level.PROPOSE: PROPOSES_TO_SPACE}
 
 
 manages_people = permission_required(roles.MANAGE_PEOPLE, raise_exception=True)
@@ -47,11 +52,27 @@ def person_page(request: SignedInRequest, person_id: int) -> HttpResponse:
         "memberships": person.group_memberships.select_related("group").order_by("group__name"),
         "devices": devices.devices_of(person, request.session.session_key),
         "keys": keys,
+        "granted": granted_to_programs(person, request.user),
         "changeable": roles.may_change(request.user, person) and person.pk != request.user.pk,
         "roles": User.Role.choices if may_grant else [],
         "may_confirm": may_grant and person.awaits_owner and person.pk != request.user.pk,
     }
     return render(request, "team/person.html", context)
+
+
+def granted_to_programs(person: User, reader: User) -> list[tuple[ApiKey, str]]:
+    """Return the keys and sign-ins of programs of `person` that are valid, each with what it may do as `reader` is told
+    it: without the names that the person has given, and with the names of spaces that `reader` may know."""
+    names, found = SpaceNames.for_reader(reader), []
+    spaces = {space.pk: names.of(space) for space in Space.objects.visible_to(person).shared()}
+    for key in ApiKey.objects.live().filter(user=person):
+        grant = Grant.of(key)
+        own = [f"{_('own memory')}: {MAY[grant.own]}"] if grant.own else []
+        of_spaces = [f"{spaces[pk]}: {MAY[level]}" for pk, level in grant.spaces.items() if pk in spaces]
+        said = [_("past conversations")] if grant.conversations else []
+        everything = _("everything that this person may do")
+        found.append((key, everything if grant.is_whole else "; ".join(own + of_spaces + said) or "–"))
+    return found
 
 
 def shown(request: SignedInRequest, **more: Any) -> HttpResponse:

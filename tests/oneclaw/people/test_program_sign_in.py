@@ -13,10 +13,10 @@ from allauth.idp.oidc.models import Token
 from django.test import Client
 from django.utils import timezone
 
-from oneclaw.models import ApiKey, AuditEvent, Space, SpaceMember, SpentRefreshToken
-from oneclaw.people import keys
+from oneclaw.models import ApiKey, AuditEvent, Space, SpaceMember, SpentRefreshToken, User
+from oneclaw.people import keys, roles
 from oneclaw.people.programs import signing_in
-from oneclaw.people.programs.grants import Level
+from oneclaw.people.programs.grants import Level, access_of
 from oneclaw.people.programs.tokens import grant_of_any
 
 REDIRECT = "http://127.0.0.1:33418/callback"
@@ -228,3 +228,20 @@ def test_programs_that_never_signed_in_are_forgotten_after_a_day(signing_in_prog
     Program.objects.update(created_at=timezone.now() - signing_in.UNUSED_FOR)
     signing_in.remove_unused()
     assert [each.pk for each in Program.objects.all()] == [signing_in_program.program]
+
+
+def test_an_admin_sees_what_was_granted_without_what_it_is_called(client, ada, stranger):
+    space = Space.objects.create(owner=ada, kind=Space.Kind.TEAM, name="Kitchen")
+    SpaceMember.objects.create(space=space, user=ada, role="owner")
+    keys.make(ada, "Private name", "year", access_of("read", {space.pk: "propose"}, conversations=True))
+    keys.make(ada, "Old name", "never")
+    roles.set_role(stranger, User.Role.OWNER)
+    stranger.save()
+    client.force_login(stranger)
+    page = client.get(f"/team/people/{ada.pk}/").content.decode()
+    granted = re.findall(r'field__help">([^<]*)</span></p>', page)
+    assert granted[-2:] == [
+        "everything that this person may do",
+        "own memory: Read; Kitchen: Read, and propose; past conversations",
+    ]
+    assert ("Private name" in page, "Old name" in page) == (False, False)
