@@ -120,13 +120,16 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix, d
 
     What migrating writes about the models stays, so nobody need write it again after each test.
     """
+    from django.conf import settings
     from django.core.management.commands import flush
     from django.db import connection
 
     from tests import template
 
     def sql_flush(operations, style, tables, *, reset_sequences=False, allow_cascade=False):
-        emptied = sorted(set(tables) - {"django_content_type", "auth_permission"})
+        # The cache is a table without a model.
+        cache = settings.CACHES["default"]["LOCATION"]
+        emptied = sorted({*tables, cache} - {"django_content_type", "auth_permission"})
         # Neither triggers nor foreign keys ask anything meanwhile; and it is one round trip.
         statements = ["SET LOCAL session_replication_role = replica"]
         statements += [f"DELETE FROM {operations.quote_name(table)}" for table in emptied]

@@ -12,7 +12,7 @@ from memory.models import MemoryDocument, MemoryRevision, ProgramSave, Proposal,
 from memory.policy import tombstones
 from memory.policy.paths import CURATED
 from memory.policy.same_words import occurs_in
-from memory.policy.secrets import are_asked, masked
+from memory.policy.secrets import masked
 from memory.policy.suggested import text_hash
 from memory.policy.tombstones import LineForgottenError
 from memory.tools import proposals
@@ -88,7 +88,7 @@ def save(access: ProgramAccess, space: Space, content: str, request_id: str = ""
     document = MemoryDocument.objects.present().filter(space=space, path=CURATED).first()
     if document is not None and occurs_in(content, document.content):
         return SaveOutcome("already_known", None, tuple(secret))
-    made = _made(access, space, content, secret)
+    made = _made(access, space, content)
     row = ProgramSave.objects.create(key=access.key, request_id=request_id, text_hash=known, **made)
     return SaveOutcome(state_of(row), row, tuple(secret))
 
@@ -108,7 +108,7 @@ def _answered(is_saved: bool) -> State:
 
 
 def _made(
-    access: ProgramAccess, space: Space, content: str, secret: list[str]
+    access: ProgramAccess, space: Space, content: str
 ) -> dict[str, Suggestion | Proposal | MemoryRevision | None]:
     """Make what `content` becomes: a change, or what waits for a yes: the person's own where it is enough, and that of
     a second person otherwise."""
@@ -117,7 +117,8 @@ def _made(
         reason = Reason("change.program_saved", {"name": name})
         # Its lines are foreign: what they say is not the person's own word in what a model is sent.
         author = Author(Source.API, access.user, reason=reason, is_foreign=True)
-        return {"revision": save_entry(space, append_operation(access.user, content), author, ask=are_asked(secret))}
+        # The text as it was is nowhere, so there is nothing to ask about a masked secret.
+        return {"revision": save_entry(space, append_operation(access.user, content), author, ask=False)}
     if space.is_private or proposals.writes_directly(access.user, space):
         source = SourceText(Suggestion.Kind.PROGRAM, name, "")
         return {"suggestion": suggestions.wait(space, CURATED, content, source)}

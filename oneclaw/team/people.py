@@ -61,8 +61,8 @@ def person_page(request: SignedInRequest, person_id: int) -> HttpResponse:
 
 
 def granted_to_programs(person: User, reader: User) -> list[tuple[ApiKey, str]]:
-    """Return the keys and sign-ins of programs of `person` that are valid, each with what it may do as `reader` is told
-    it: without the names that the person has given, and with the names of spaces that `reader` may know."""
+    """Return the keys and sign-ins of programs of `person` that are valid, each with what it may do: without the
+    names that the person has chosen, and with the names of spaces that `reader` may know."""
     names, found = SpaceNames.for_reader(reader), []
     spaces = {space.pk: names.of(space) for space in Space.objects.visible_to(person).shared()}
     for key in ApiKey.objects.live().filter(user=person):

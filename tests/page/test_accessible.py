@@ -26,7 +26,7 @@ from memory.library import files as library
 from memory.library import reading
 from memory.models import Topic
 from oneclaw.models import Budget, ModelServer, Offboarding, Space, User
-from oneclaw.people import invitations, roles
+from oneclaw.people import invitations, keys, roles
 from oneclaw.spaces import groups, members
 from oneclaw.spaces import lifecycle as spaces
 from oneclaw.threads import in_database
@@ -116,7 +116,8 @@ async def prove(page):
 async def test_every_page_of_a_person(live, ada):
     await in_database(make_owner, ada)
     pages = []
-    async with open_page(live, ada, expect=["404"]) as page:
+    # A program that asks to sign in without saying which it is gets 400.
+    async with open_page(live, ada, expect=["404", "400"]) as page:
         await prove(page)
         # Nothing can be loaded into that frame without an origin; test_diagrams.py looks at what it draws.
         whole = [path for path in addresses() if "<" not in path and path != "/diagrams"]
@@ -184,6 +185,7 @@ def parts(live, ada):
     return {f"{name}_id": 1 for name in (*pressed, "invitation")} | {
         "person_id": bob.pk,
         "offboarding_id": Offboarding.objects.create(person=2**31 - 9, status="done", finished_at=timezone.now()).pk,
+        "key_id": keys.make(ada, "Agent", "year")[0].pk,
         "server_id": ModelServer.objects.create(name="far", url="http://127.0.0.1:9", offers=[{"model": "m"}]).pk,
         "budget_id": Budget.objects.create(period="month", user=bob, max_cost=20).pk,
         "name": "announcement",

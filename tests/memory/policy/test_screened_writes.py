@@ -17,15 +17,18 @@ from chat.attachments import store
 from chat.conversations import transcript
 from chat.models import ChatSession
 from chat.turns.tools import call_tool
+from memory.access.programs import ProgramAccess
 from memory.documents.write import Append, Author, Source, apply
 from memory.files import import_changes, waiting
 from memory.files.folders import folder_of
 from memory.models import Decision, DocumentJob, Flush, MemoryDocument, MemoryRevision, Proposal, Suggestion
 from memory.notes import document_jobs, flush
 from memory.skills import importing, writing
-from memory.tools import decisions, proposals, suggestions
+from memory.tools import decisions, programs, proposals, suggestions
 from memory.transfer import account, imports, workspace
 from oneclaw.models import Space, SpaceMember, User
+from oneclaw.people import keys
+from oneclaw.people.programs.grants import Grant, access_of
 from oneclaw.zipping import ArchiveReader
 from tests.conversations import FINISHED
 from tests.scripted import answer, error
@@ -50,6 +53,7 @@ SCREENED = {
     "memory.tools.save_memory.save_memory",
     "memory.tools.save_memory.save_to_space",
     "memory.tools.save_memory.suggested",
+    "memory.tools.programs._made",
     "memory.tools.suggestions._written",
     "memory.tools.proposals.propose",
     "memory.tools.proposals._accepted",
@@ -230,6 +234,12 @@ def document_job(stage, kind):
     document_jobs.run(document_jobs.request(stage.session, kind, stage.session.last_seq).pk)
 
 
+def saved_by_a_program(stage):
+    key, _token = keys.make(stage.ada, "Agent", "year", access_of("write", {}, conversations=False))
+    access = ProgramAccess.of(Grant.of(key))
+    programs.save(access, access.space(None), TEXT)
+
+
 SCREENED_WAYS = [
     (saved, {"memory.tools.save_memory.save_memory"}),
     (saved_to_a_space, {"memory.tools.save_memory.save_to_space"}),
@@ -240,6 +250,7 @@ SCREENED_WAYS = [
     (noted_under_a_title, {"memory.notes.flush._append"}),
     (summed_up, {"memory.notes.recent.write"}),
     (last_messages, {"memory.notes.last_messages.write"}),
+    (saved_by_a_program, {"memory.tools.programs._made"}),
 ]
 # They store what waits for a yes, which is no revision yet: in the ways `suggested`, `proposed` and
 # `instructions_proposed`.

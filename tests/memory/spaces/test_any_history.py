@@ -13,7 +13,7 @@ from django.conf import settings as current
 from chat.extensions import ToolCall, ToolError
 from chat.models import Message
 from memory.access.load import access_of
-from memory.access.sources import sources_of_person
+from memory.access.programs import ProgramAccess
 from memory.files.folders import folder_of
 from memory.files.mirror import try_to_mirror
 from memory.index.documents import index_document
@@ -24,7 +24,8 @@ from memory.search.manager import HybridSearchManager
 from memory.tools.get import GET
 from memory.tools.reading import SEARCH
 from memory.views.palette import search as palette
-from oneclaw.models import Space
+from oneclaw.models import ApiKey
+from oneclaw.people.programs.grants import Grant
 from tests.memory.spaces.world import World, words_in
 from tests.scripted import ScriptedModel
 from tests.strict_api.api import StrictApi
@@ -93,10 +94,9 @@ class Looks:
 
     def search(self, person):
         allowed = self.world.readable_by(person)
-        spaces = list(Space.objects.visible_to(person))
-        found = HybridSearchManager(spaces, sources_of_person(person, in_program=True)).search(
-            ASKED, max_results=60, min_score=0
-        )
+        access = ProgramAccess.of(Grant.of(ApiKey(user=person)))
+        manager = HybridSearchManager(access.spaces, access.sources(access.spaces))
+        found = manager.search(ASKED, max_results=60, min_score=0)
         self.within(f"search of {person}", "\n".join(each.snippet for each in found), allowed)
         self.within(f"palette of {person}", str(palette(person, ["person"], 60)), self.world.shown_to(person))
         visible = MemoryDocument.objects.visible_to(person).values_list("content", flat=True)

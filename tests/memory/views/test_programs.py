@@ -106,6 +106,7 @@ def test_the_proof_of_a_forgetting_names_the_programs_that_had_read_it(client, a
     assert proof["programs_that_had_read_it"] == [{"program": "Claude Code", "has_asked_since": True}]
 
 
+@pytest.mark.browser
 async def test_the_pages_are_accessible(live, ada):
     await in_database(remembered, ada)
     key = await in_database(connected, ada)

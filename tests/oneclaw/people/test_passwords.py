@@ -71,7 +71,7 @@ def test_a_link_that_an_admin_was_shown_names_itself_and_ends_everything_else(ad
     hers = signed_in(ada)
     _key, token = keys.make(ada, "Backup", "never")
     client = use(link_for(ada, people_admin))
-    assert (is_in(client), is_in(hers), keys.grant_of(token)).user == (True, False, None)
+    assert (is_in(client), is_in(hers), keys.grant_of(token)) == (True, False, None)
     for page in ("/settings/", "/"):
         assert f"a link that was shown to {people_admin.email}" in client.get(page).content.decode()
     # Who has used the link does not make it silent.
@@ -140,7 +140,7 @@ def test_so_does_one_by_a_command_and_not_a_hash_that_is_stored_anew(ada, settin
     assert keys.grant_of(token).user == ada
     monkeypatch.setattr("getpass.getpass", lambda **_: NEW)
     call_command("changepassword", ada.email, stdout=io.StringIO())
-    assert (keys.grant_of(token), is_in(hers)).user == (None, False)
+    assert (keys.grant_of(token), is_in(hers)) == (None, False)
     assert "Your API keys have ended" in signed_in(ada, NEW).get("/settings/").content.decode()
 
 
@@ -164,7 +164,7 @@ def test_a_reset_by_mail_is_told_on_the_page_and_by_mail(ada, settings, client, 
     form = client.get(link)["Location"]
     with django_capture_on_commit_callbacks(execute=True):
         client.post(form, {"password1": NEW, "password2": NEW})
-    assert (keys.grant_of(token), is_in(hers)).user == (None, False)
+    assert (keys.grant_of(token), is_in(hers)) == (None, False)
     assert "was reset by mail" in mail.outbox[-1].body
     assert mail.outbox[-1].to == [ada.email]
     assert "was reset by mail" in signed_in(ada, NEW).get("/settings/").content.decode()

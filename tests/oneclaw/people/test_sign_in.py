@@ -16,7 +16,7 @@ PASSWORD = "correct horse battery"
 
 
 @pytest.fixture(autouse=True)
-def forget_attempts():
+def forget_attempts(db):
     """Failed sign-ins are counted in the cache, which outlives a test."""
     cache.clear()
 

@@ -7,7 +7,7 @@ PASSWORD = "correct horse battery"
 
 
 @pytest.fixture(autouse=True)
-def forget_attempts():
+def forget_attempts(db):
     cache.clear()
 
 
