@@ -55,15 +55,21 @@ class ProgramAccess:
         return list(self.levels)
 
     def space(self, space_id: int | None) -> Space:
-        """Return the space with this id, or the first that may be read for None: the person's own, if it is granted.
+        """Return the space with this id, or the person's own for None. Raise UnreadableSpaceError when the program may
+        not read it."""
+        for space in self.levels:
+            if space.pk == space_id or (space_id is None and self.is_own(space)):
+                return space
+        raise UnreadableSpaceError
 
-        Raise UnreadableSpaceError.
-        """
-        found = (space for space in self.levels if space_id in (None, space.pk))
-        space = next(found, None)
-        if space is None:
-            raise UnreadableSpaceError
-        return space
+    def is_own(self, space: Space) -> bool:
+        """Return whether `space` is the person's own, and not what one of their agents remembers. Pure."""
+        return space.kind == Space.Kind.OWN and space.owner_id == self.user.pk
+
+    def path_of(self, space: Space, path: str) -> str:
+        """Return by what the program names the document at `path` of `space`: a path alone is of the person's own.
+        Pure."""
+        return path if self.is_own(space) else f"spaces/{space.pk}/{path}"
 
     def sources(self, spaces: list[Space]) -> Sources:
         """Return what a search of `spaces` reads: conversations of the person only together with their own memory."""

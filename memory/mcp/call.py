@@ -13,7 +13,7 @@ from memory.access.programs import ProgramAccess, UnreadableSpaceError
 from memory.documents.write import DocumentError
 from memory.policy.tombstones import LineForgottenError
 from oneclaw.audit.record import record
-from oneclaw.models import AuditKind
+from oneclaw.models import AuditKind, Space
 from oneclaw.people.programs.grants import Grant, ScopeError
 from oneclaw.text import InvalidTextError, UserFacingError
 from oneclaw.threads import in_tool_thread
@@ -42,6 +42,11 @@ class ProgramCall:
     def link(self, path: str) -> str:
         """Return the address of a page of this server."""
         return f"{self.base}{path}"
+
+
+def uri_of(access: ProgramAccess, space: Space, path: str) -> str:
+    """Return the address of a document as a resource. Pure."""
+    return f"memory://own/{path}" if access.is_own(space) else f"memory://space/{space.pk}/{path}"
 
 
 _call: ContextVar[ProgramCall] = ContextVar("program_call")

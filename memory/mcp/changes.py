@@ -12,7 +12,7 @@ from django.db import Error as DatabaseFailure
 from mcp.server.subscriptions import ResourceUpdated, ServerEvent
 
 from memory.access.programs import ProgramAccess
-from memory.mcp.call import ProgramCall, present
+from memory.mcp.call import ProgramCall, present, uri_of
 from memory.models import ForgottenLine, MemoryDocument
 from memory.policy.paths import is_in_skill
 from oneclaw.models import clock
@@ -115,8 +115,6 @@ def _uris(call: ProgramCall, changed: list[tuple[int, str]], forgotten: set[int]
     access = ProgramAccess.of(Grant.of(call.grant.key))
     readable = {space.pk: space for space in access.spaces}
     uris = [
-        f"memory://own/{path}" if readable[space].is_private else f"memory://space/{space}/{path}"
-        for space, path in changed
-        if space in readable and not is_in_skill(path)
+        uri_of(access, readable[space], path) for space, path in changed if space in readable and not is_in_skill(path)
     ]
     return uris + ([FORGOTTEN_URI] if forgotten & set(readable) else [])

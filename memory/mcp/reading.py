@@ -20,7 +20,7 @@ from memory.models import LibraryFile, MemoryDocument, MemoryRevision
 from memory.notes.coverage import DAILY_LOG_PATH
 from memory.overview.entries import entries_with
 from memory.overview.home import shown_entries
-from memory.policy.addresses import address_in, located
+from memory.policy.addresses import located
 from memory.policy.paths import CURATED, RECENT_NAME, BadPathError, checked_path, is_in_skill
 from memory.policy.switches import Switch
 from memory.provenance.programs import forgotten_since, keep_read
@@ -173,7 +173,7 @@ def search(
         who, day = origins[passage]
         results.append(
             Found(
-                path=address_in(of, passage.path) if document and of else passage.path,
+                path=access.path_of(document.space, passage.path) if document else passage.path,
                 start_line=passage.start_line,
                 end_line=passage.end_line,
                 text=passage.snippet,
@@ -202,7 +202,7 @@ def read_lines(
     document = find_document(access, path)
     if document is None:
         raise NothingThereError(path=path)
-    read = _document_lines(call, document, from_line, lines)
+    read = _document_lines(call, access, document, from_line, lines)
     keep_read(access.key, [(document, read.text.split("\n"))])
     return read
 
@@ -238,7 +238,7 @@ def recent(call: ProgramCall, access: ProgramAccess) -> Recent:
     notes: list[Lines] = []
     left = RECENT_MAX_CHARS
     while len(notes) < len(logs) and left > 0:
-        notes.append(_document_lines(call, logs[len(notes)], 1, READING_MAX_LINES, left))
+        notes.append(_document_lines(call, access, logs[len(notes)], 1, READING_MAX_LINES, left))
         left -= len(notes[-1].text)
     keep_read(access.key, [(row, note.text.split("\n")) for row, note in zip(logs, notes, strict=False)])
     return Recent(notes=notes, changes=_changes(access, access.spaces, None, RECENT_MAX_CHANGES))
@@ -275,7 +275,8 @@ def briefing(call: ProgramCall, access: ProgramAccess, space: int | None = None)
     documents = list(readable_documents(access).filter(space__in=spaces, path=CURATED)) if spaces else []
     documents.sort(key=lambda row: spaces.index(row.space))
     memory = [
-        _document_lines(call, row, 1, READING_MAX_LINES, BRIEFING_MAX_CHARS // len(documents)) for row in documents
+        _document_lines(call, access, row, 1, READING_MAX_LINES, BRIEFING_MAX_CHARS // len(documents))
+        for row in documents
     ]
     keep_read(access.key, [(row, part.text.split("\n")) for row, part in zip(documents, memory, strict=True)])
     mine = {each.pk for each in spaces}
@@ -329,9 +330,14 @@ def _origins_of(
 
 
 def _document_lines(
-    call: ProgramCall, document: MemoryDocument, from_line: int, lines: int, most: int = READING_MAX_CHARS
+    call: ProgramCall,
+    access: ProgramAccess,
+    document: MemoryDocument,
+    from_line: int,
+    lines: int,
+    most: int = READING_MAX_CHARS,
 ) -> Lines:
-    path = address_in(document.space, document.path)
+    path = access.path_of(document.space, document.path)
     return _lines(call, path, document.content, from_line, lines, line_address(document.pk, from_line), most)
 
 
@@ -375,7 +381,7 @@ def _changes(access: ProgramAccess, spaces: Sequence[Space], since: dt.datetime 
     for row in rows.select_related("document", "space").order_by("-created_at", "-pk")[:most]:
         added = "\n".join(line for hunk in row.hunks for line in hunk["added"] if line.strip())
         if added:
-            path, day = address_in(row.space, row.document.path), access.user.day(row.created_at).isoformat()
+            path, day = access.path_of(row.space, row.document.path), access.user.day(row.created_at).isoformat()
             changes.append(Change(path=path, space=_name(row.space, access), date=day, added=added[:2_000]))
     return changes
 

@@ -15,10 +15,9 @@ from pydantic import BaseModel, Field
 from chat.models import SavedPrompt
 from memory.access.programs import ProgramAccess
 from memory.mcp import reading
-from memory.mcp.call import CallError, ProgramCall
+from memory.mcp.call import CallError, ProgramCall, uri_of
 from memory.mcp.call import carried_out as carried_out_in_call
 from memory.mcp.reading import FOUND_MAX_COUNT, READING_MAX_LINES
-from memory.policy.addresses import address_in
 from memory.provenance.programs import forgotten_since
 from memory.tools import programs
 from oneclaw.config.release import version
@@ -158,12 +157,11 @@ def _whole(call: ProgramCall, access: ProgramAccess, path: str) -> str | None:
 
 
 def _resources(call: ProgramCall, access: ProgramAccess) -> list[Resource]:
-    own = access.spaces[0].pk if access.spaces else 0
     rows = reading.readable_documents(access).defer("content")
     return [
         Resource(
-            uri=f"memory://own/{row.path}" if row.space_id == own else f"memory://space/{row.space_id}/{row.path}",
-            name=address_in(row.space, row.path),
+            uri=uri_of(access, row.space, row.path),
+            name=access.path_of(row.space, row.path),
             title=row.path,
             mime_type=MARKDOWN,
         )
@@ -185,11 +183,11 @@ def _prompt(call: ProgramCall, access: ProgramAccess, name: str) -> GetPromptRes
 def _forgotten(call: ProgramCall, access: ProgramAccess) -> list[dict[str, str]]:
     """Return the tombstones, and note that the program has asked for them."""
     ApiKey.objects.filter(pk=access.key.pk).update(heard_forgotten_at=clock.database_now())
-    own = access.spaces[0].pk if access.spaces else 0
+    own = {space.pk for space in access.spaces if access.is_own(space)}
     rows = forgotten_since(access.spaces, None)
     return [
         {
-            "space": "own" if row.space_id == own else str(row.space_id),
+            "space": "own" if row.space_id in own else str(row.space_id),
             "hash": row.hash,
             "at": row.created_at.isoformat(),
         }

@@ -94,6 +94,9 @@ async def test_what_is_of_a_space_is_read_with_its_grant_and_role(live, ada, str
         assert "no memory file" in await refusal(client, "memory_get", path="memory/2026-01-01.md")
         read = await called(client, "memory_get", path=found["path"])
         assert "oven" in read["text"]
+        # Without a space it is for the person's own memory, which this program has nothing of.
+        assert "no such space" in await refusal(client, "save_memory", content="The oven is new since 2025.")
+        assert "no memory file" in await refusal(client, "memory_get", path="MEMORY.md")
         saved = await called(client, "save_memory", content="The oven is new since 2025.", space=space.pk)
         assert saved["state"] == "proposed"
         await in_database(SpaceMember.objects.filter(user=stranger).delete)
