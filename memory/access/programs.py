@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
 from memory.access.sources import Sources
-from memory.models import SwitchChoice
+from memory.models import MemoryDocument, SwitchChoice
 from memory.policy import switches
+from memory.policy.paths import RECENT_NAME, SKILLS
 from oneclaw.models import ApiKey, Space, SpaceMember, SpaceRole, User
 from oneclaw.people.programs.grants import Grant, Level, ScopeError
 
@@ -85,8 +88,20 @@ class ProgramAccess:
 
     def check(self, space: Space, level: Level) -> None:
         """Raise ScopeError unless the program may do `level` in `space`."""
+        if space not in self.levels:
+            raise UnreadableSpaceError
         if self.levels[space] < level:
             raise ScopeError(level.scope)
+
+    @property
+    def documents(self) -> QuerySet[MemoryDocument]:
+        """Return the documents that may be read; a skill is none of them (memory/skills/)."""
+        rows = MemoryDocument.objects.present().filter(space__in=self.spaces).select_related("space")
+        if Switch.SAVED not in self.on:
+            rows = rows.filter(path=RECENT_NAME)
+        if Switch.RECENT not in self.on:
+            rows = rows.exclude(path=RECENT_NAME)
+        return rows.exclude(path__startswith=f"{SKILLS}/")
 
 
 def _level_in(grant: Grant, role: SpaceRole) -> Level | None:

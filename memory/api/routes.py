@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.db import transaction
+from django.db.models import QuerySet
 from ninja import Query, Router
 from ninja.responses import Status
 
@@ -27,6 +28,7 @@ from memory.documents.write import Append, Author, Operation, Replace, Source
 from memory.models import MemoryDocument, MemoryRevision
 from memory.policy.paths import CURATED, BadPathError, checked_path
 from memory.policy.tombstones import LineForgottenError
+from memory.provenance.programs import keep_read
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
 from memory.tools import programs, proposals
@@ -79,7 +81,7 @@ def document_list(
     limit: int = Query(PAGE_DEFAULT_ROWS, ge=1, le=PAGE_MAX_ROWS),
 ) -> DocumentsOut:
     """Return the documents of a space, ordered by path."""
-    found = MemoryDocument.objects.present().filter(space=granted_space(request, space)).defer("content")
+    found = granted_documents(request).filter(space=granted_space(request, space)).defer("content")
     if cursor:
         found = found.filter(path__gt=decode_cursor(cursor, checked_path)[0])
     rows = list(found.order_by("path")[: limit + 1])
@@ -96,7 +98,7 @@ def revision_list(
     limit: int = Query(PAGE_DEFAULT_ROWS, ge=1, le=PAGE_MAX_ROWS),
 ) -> RevisionsOut:
     """Return every change of a document, newest first."""
-    found = write.history(readable_document(granted_space(request, space), path))
+    found = write.history(granted_document(request, space, path))
     if cursor:
         found = found.filter(number__lt=decode_cursor(cursor, int)[0])
     rows = list(found[: limit + 1])
@@ -107,7 +109,10 @@ def revision_list(
 @router.get("/memory/documents/{path:path}", response=responses(DocumentWithText, 403, 404, 422), auth=FOR_GRANTS)
 def document(request: KeyedRequest, path: str, space: int | None = SPACE_PARAMETER) -> DocumentWithText:
     """Return a document as it is now."""
-    return DocumentWithText.whole(readable_document(granted_space(request, space), path))
+    found = granted_document(request, space, path)
+    if not request.grant.is_whole:
+        keep_read(request.grant.key, [(found, found.content.split("\n"))])
+    return DocumentWithText.whole(found)
 
 
 @router.put("/memory/documents/{path:path}", response=responses(DocumentWithText, 403, 404, 409, 413, 422))
@@ -165,9 +170,11 @@ def search(
     spaces = [granted_space(request, space)] if space else access.spaces
     with searching(user.pk):
         passages = HybridSearchManager(spaces, access.sources(spaces)).search(q, max_results=limit, today=user.day())
-    found_in = dict(
-        MemoryDocument.objects.filter(pk__in=[passage.document_id for passage in passages]).values_list("pk", "space")
-    )
+    documents = MemoryDocument.objects.in_bulk([each.document_id for each in passages if each.document_id])
+    if not request.grant.is_whole:
+        read = [(documents[each.document_id], each.snippet.split("\n")) for each in passages if each.document_id]
+        keep_read(request.grant.key, read)
+    found_in = {pk: row.space_id for pk, row in documents.items()}
     return [PassageOut.of(passage, found_in) for passage in passages]
 
 
@@ -187,6 +194,20 @@ def granted_space(request: KeyedRequest, space_id: int | None) -> Space:
     if not request.grant.is_whole and request.grant.level_in(space) is None:
         raise ApiError(404, "not_found", "There is no such space.")
     return space
+
+
+def granted_documents(request: KeyedRequest) -> QuerySet[MemoryDocument]:
+    """Return the documents that the key may read."""
+    whole = MemoryDocument.objects.present().filter(space__roles__user=request.auth)
+    return whole if request.grant.is_whole else ProgramAccess.of(request.grant).documents
+
+
+def granted_document(request: KeyedRequest, space_id: int | None, path: str) -> MemoryDocument:
+    """Return the document at `path` if the key may read it. Raise a 404 error without one, and 422 for a bad path."""
+    found = readable_document(granted_space(request, space_id), path)
+    if not granted_documents(request).filter(pk=found.pk).exists():
+        raise ApiError(404, "not_found", f"There is no document {path} here.")
+    return found
 
 
 def saved_by_program(

@@ -48,15 +48,25 @@ def page_address(file_id: int, page: int, first: int = 0, last: int = 0) -> str:
     return reverse("library_file", args=[file_id], query=query) + (f"#line-{first}" if first else "")
 
 
+def manager_of_files(spaces: Iterable[Space], user: User) -> HybridSearchManager:
+    """Return the search of the files of `spaces`; what `user` has said about passages counts."""
+    return HybridSearchManager(spaces, Sources(asked_by=user), OF_LIBRARIES, settings.LIBRARY_FLOOR)
+
+
 def search_files(
-    spaces: Iterable[Space], query: str, user: User, max_results: int | None = None, min_score: float | None = None
+    spaces: Iterable[Space],
+    query: str,
+    user: User,
+    max_results: int | None = None,
+    min_score: float | None = None,
+    manager: HybridSearchManager | None = None,
 ) -> list[FilePassage]:
     """Return the passages of files of `spaces` for `query`, best first; none unless they have anything about it. What
     `user` has said about passages counts.
 
     The caller has checked that `user` may read the spaces.
     """
-    manager = HybridSearchManager(spaces, Sources(asked_by=user), OF_LIBRARIES, settings.LIBRARY_FLOOR)
+    manager = manager or manager_of_files(spaces, user)
     found = manager.search(query, max_results, min_score, user.day())
     files = (
         LibraryFile.objects.visible_to(user)

@@ -5,14 +5,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Concatenate, ParamSpec, TypeVar
 
-from django.db import Error as DatabaseFailure
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.utils import translation
 
 from memory.access.programs import ProgramAccess, UnreadableSpaceError
 from memory.documents.write import DocumentError
 from memory.policy.tombstones import LineForgottenError
-from oneclaw.audit.record import record
+from oneclaw.audit.record import from_address, record
 from oneclaw.models import AuditKind, Space
 from oneclaw.people.programs.grants import Grant, ScopeError
 from oneclaw.text import InvalidTextError, UserFacingError
@@ -37,6 +36,7 @@ class ProgramCall:
     grant: Grant
     # The origin of the page, without a slash at its end.
     base: str
+    address: str | None = None
     is_busy: bool = False
 
     def link(self, path: str) -> str:
@@ -79,7 +79,7 @@ async def carried_out(
     except (UserFacingError, DocumentError, InvalidTextError) as error:
         with translation.override("en"):
             raise CallError(str(error)) from error
-    except DatabaseFailure as error:
+    except (InterfaceError, OperationalError) as error:
         call.is_busy = True
         raise CallError("The memory does not answer now. Try again in a moment; it is not empty.") from error
 
@@ -87,7 +87,13 @@ async def carried_out(
 def recorded(call: ProgramCall, name: str, function: Callable[[ProgramAccess], R]) -> R:
     """Return what `function` returns for the access of `call`, and record the call without its text, in one
     transaction."""
-    with translation.override("en"), transaction.atomic():
-        outcome = function(ProgramAccess.of(call.grant))
-        record(AuditKind.PROGRAM_CALLED, actor=call.grant.user, key=call.grant.key.pk, tool=name)
+    user, key = call.grant.user, call.grant.key.pk
+    with translation.override("en"), from_address(call.address):
+        try:
+            with transaction.atomic():
+                outcome = function(ProgramAccess.of(call.grant))
+                record(AuditKind.PROGRAM_CALLED, actor=user, key=key, tool=name)
+        except (UnreadableSpaceError, ScopeError, LineForgottenError, UserFacingError, DocumentError):
+            record(AuditKind.PROGRAM_CALLED, actor=user, key=key, tool=name, refused=True)
+            raise
     return outcome

@@ -9,15 +9,14 @@ import logging
 from collections.abc import Callable
 
 from django.db import Error as DatabaseFailure
+from django.db.models import QuerySet
 from mcp.server.subscriptions import ResourceUpdated, ServerEvent
 
 from memory.access.programs import ProgramAccess
 from memory.mcp.call import ProgramCall, present, uri_of
 from memory.models import ForgottenLine, MemoryDocument
-from memory.policy.paths import is_in_skill
-from oneclaw.models import clock
+from oneclaw.models import ApiKey, clock
 from oneclaw.people.programs.grants import Grant
-from oneclaw.people.programs.tokens import still_valid
 from oneclaw.threads import in_database
 
 logger = logging.getLogger(__name__)
@@ -61,14 +60,19 @@ class ChangeBus:
 
     async def _follow(self) -> None:
         look = _Look()
-        await in_database(look.begin)
+        has_begun = False
         while self._listeners:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(LOOK_SECONDS if has_begun else 0)
             listeners = list(self._listeners.values())
             try:
+                if not has_begun:
+                    await in_database(look.begin)
+                    has_begun = True
+                    continue
                 events = await in_database(look.events_for, [call for call, _ in listeners])
             except DatabaseFailure as error:
                 logger.warning("Changes for programs could not be read; next try in a moment: %s", error)
+                await asyncio.sleep(LOOK_SECONDS)
                 continue
             for (_, listener), uris in zip(listeners, events, strict=True):
                 for uri in uris:
@@ -76,45 +80,44 @@ class ChangeBus:
 
 
 class _Look:
-    """What was seen of the rows: the versions of documents, and the newest tombstone."""
+    """What was seen of the rows: the versions of documents, and the tombstones."""
 
     def __init__(self) -> None:
         self._since = dt.datetime.min.replace(tzinfo=dt.UTC)
         self._seen: dict[int, int] = {}
-        self._last_tombstone = 0
+        self._tombstones: set[int] = set()
 
     def begin(self) -> None:
         """Read where to begin."""
         self._since = clock.read_database_time()
-        rows = MemoryDocument.objects.filter(updated_at__gte=self._since - OVERLAP)
-        self._seen = dict(rows.values_list("pk", "version"))
-        self._last_tombstone = ForgottenLine.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+        self._seen = dict(self._written().values_list("pk", "version"))
+        self._tombstones = set(self._forgotten().values_list("pk", flat=True))
 
     def events_for(self, calls: list[ProgramCall]) -> list[list[str]]:
         """Return the addresses of what has changed since the last look, for each of `calls`."""
         now = clock.read_database_time()
-        rows = MemoryDocument.objects.filter(updated_at__gte=self._since - OVERLAP)
-        changed = [
-            (pk, version, space, path)
-            for pk, version, space, path in rows.values_list("pk", "version", "space", "path")
-            if self._seen.get(pk, -1) < version
-        ]
-        tombstones = list(ForgottenLine.objects.filter(pk__gt=self._last_tombstone).values_list("pk", "space"))
-        self._seen |= {pk: version for pk, version, _, _ in changed}
-        self._since, self._last_tombstone = now, max([self._last_tombstone, *(pk for pk, _ in tombstones)])
-        if not changed and not tombstones:
-            return [[] for _ in calls]
-        forgotten = {space for _, space in tombstones}
-        return [_uris(call, [(space, path) for _, _, space, path in changed], forgotten) for call in calls]
+        written = dict(self._written().values_list("pk", "version"))
+        changed = {pk for pk, version in written.items() if self._seen.get(pk, -1) < version}
+        forgotten = dict(self._forgotten().values_list("pk", "space"))
+        spaces = {space for pk, space in forgotten.items() if pk not in self._tombstones}
+        events = [_uris(call, changed, spaces) if changed or spaces else [] for call in calls]
+        # Last: what could not be told is told with the next look.
+        self._seen |= written
+        self._since, self._tombstones = now, self._tombstones | forgotten.keys()
+        return events
+
+    def _written(self) -> "QuerySet[MemoryDocument]":
+        return MemoryDocument.objects.filter(updated_at__gte=self._since - OVERLAP)
+
+    def _forgotten(self) -> "QuerySet[ForgottenLine]":
+        return ForgottenLine.objects.filter(created_at__gte=self._since - OVERLAP)
 
 
-def _uris(call: ProgramCall, changed: list[tuple[int, str]], forgotten: set[int]) -> list[str]:
-    if not still_valid(call.grant.key):
+def _uris(call: ProgramCall, changed: set[int], forgotten: set[int]) -> list[str]:
+    """Return the addresses of those documents of `changed` that the program of `call` may read now."""
+    key = ApiKey.objects.live().select_related("user").filter(pk=call.grant.key.pk).first()
+    if key is None:
         return []
-    call.grant.key.refresh_from_db()
-    access = ProgramAccess.of(Grant.of(call.grant.key))
-    readable = {space.pk: space for space in access.spaces}
-    uris = [
-        uri_of(access, readable[space], path) for space, path in changed if space in readable and not is_in_skill(path)
-    ]
-    return uris + ([FORGOTTEN_URI] if forgotten & set(readable) else [])
+    access = ProgramAccess.of(Grant.of(key))
+    uris = [uri_of(access, row.space, row.path) for row in access.documents.filter(pk__in=changed)]
+    return uris + ([FORGOTTEN_URI] if forgotten & {space.pk for space in access.spaces} else [])

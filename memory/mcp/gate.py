@@ -2,8 +2,9 @@
 
 import asyncio
 import contextlib
+import ipaddress
 import json
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +31,9 @@ RETRY_SECONDS = 2
 CHECK_SECONDS = 1.0
 # Methods by which a program is told which it is, before the version of 2026-07-28.
 INITIALIZE = "initialize"
+LISTEN = "subscriptions/listen"
+# Streams of one program that may be open in a process.
+LISTENING_MAX_COUNT = 8
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 PROGRAM_MAX_CHARS = 100
 VERSION_HEADER = b"mcp-protocol-version"
@@ -57,6 +61,8 @@ BUSY = PlainAnswer(
 )
 TOO_LARGE = PlainAnswer(413, "This request is too large.")
 # The older protocol has streams by GET and sessions that end by DELETE: a server without sessions has neither.
+ENDED = PlainAnswer(401, "The access of this program has ended.", {"WWW-Authenticate": 'Bearer error="invalid_token"'})
+TOO_MANY = PlainAnswer(429, "This program listens too often at once.", {"Retry-After": "60"})
 ONLY_POST = PlainAnswer(405, "Send a POST.", {"Allow": "POST"})
 
 
@@ -69,7 +75,8 @@ class McpApplication:
         # By whether it speaks the protocol of 2026-07-28.
         self._managers: dict[bool, Any] = {}
         self._ready, self._ending = asyncio.Event(), asyncio.Event()
-        self._running: asyncio.Task[None] | None = None
+        self._servers: asyncio.Task[None] | None = None
+        self._running = RunningCalls()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
@@ -78,48 +85,65 @@ class McpApplication:
         if refusal or body is None:
             await (refusal or TOO_LARGE).send(send)
             return
+        message = _message_of(body)
         try:
-            admitted = await in_database(_admitted, headers, body, base_of(scope, headers), _address_of(scope))
+            admitted = await in_database(_admitted, headers, message, base_of(scope, headers), _address_of(scope))
         except DatabaseFailure:
             admitted = BUSY
+        listens = message.get("method") == LISTEN
+        if isinstance(admitted, ProgramCall) and listens and self._running.listening(admitted) >= LISTENING_MAX_COUNT:
+            admitted = TOO_MANY
         if isinstance(admitted, PlainAnswer):
             await admitted.send(send)
             return
         manager = await self._manager(_is_modern(headers))
         begin(admitted)
-        response = _HeldResponse(send, admitted)
         # What waits for changes takes no slot from others.
-        if (slot := scope.get(SCOPE_NAME)) is not None and b"subscriptions/listen" in body:
+        if listens and (slot := scope.get(SCOPE_NAME)) is not None:
             slot.give_back()
-        await _while_valid(admitted, manager.handle_request(scope, _replayed(body, receive), response.send))
+        response = _HeldResponse(send, admitted)
+        request = manager.handle_request(scope, _replayed(body, receive), response.send)
+        await self._running.carry_out(admitted, request, listens=listens)
         await response.finish()
 
     async def end(self) -> None:
         """End both servers."""
-        if self._running is not None:
+        if self._servers is not None:
             self._ending.set()
-            await self._running
-        self._loop = self._running = None
+            await self._servers
+        self._loop = self._servers = None
 
     async def _manager(self, is_modern: bool) -> Any:
         loop = asyncio.get_running_loop()
-        if self._loop is not loop:
+        if self._loop is not loop or self._servers is None or self._servers.done():
             self._loop, self._ready, self._ending = loop, asyncio.Event(), asyncio.Event()
-            self._running = asyncio.create_task(self._run(self._ready, self._ending), name="mcp")
-        await self._ready.wait()
+            self._servers = asyncio.create_task(self._serve(self._ready, self._ending), name="mcp")
+        ready = asyncio.create_task(self._ready.wait())
+        await asyncio.wait([ready, self._servers], return_when=asyncio.FIRST_COMPLETED)
+        ready.cancel()
+        if self._servers.done():
+            # It could not begin.
+            self._servers.result()
         return self._managers[is_modern]
 
-    async def _run(self, ready: asyncio.Event, ending: asyncio.Event) -> None:
+    async def _serve(self, ready: asyncio.Event, ending: asyncio.Event) -> None:
         # The package takes a second to load, which only those pay who have programs.
+        from mcp.server.transport_security import TransportSecuritySettings
+
         from memory.mcp.changes import ChangeBus
         from memory.mcp.server import memory_server
 
+        # Host and Origin were compared with the names of this server.
+        security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         bus = ChangeBus()
         async with contextlib.AsyncExitStack() as stack:
             for is_modern in (True, False):
                 server = memory_server(bus)
                 server.streamable_http_app(
-                    stateless_http=True, json_response=not is_modern, max_request_body_size=BODY_MAX_BYTES
+                    stateless_http=True,
+                    json_response=not is_modern,
+                    max_request_body_size=BODY_MAX_BYTES,
+                    transport_security=security,
                 )
                 await stack.enter_async_context(server.session_manager.run())
                 self._managers[is_modern] = server.session_manager
@@ -128,51 +152,74 @@ class McpApplication:
             await bus.end()
 
 
+class RunningCalls:
+    """The calls that are carried out in this process. A call ends within CHECK_SECONDS after its grant has: one
+    statement for all that run for longer."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[asyncio.Task[None], tuple[int, bool]] = {}
+        self._checking: asyncio.Task[None] | None = None
+
+    def listening(self, call: ProgramCall) -> int:
+        """Return how many streams of the program of `call` are open."""
+        return sum(1 for each in self._tasks.values() if each == (call.grant.key.pk, True))
+
+    async def carry_out(self, call: ProgramCall, request: Coroutine[Any, Any, None], *, listens: bool) -> None:
+        """Await `request`; return early when the grant of `call` has ended."""
+        task = asyncio.create_task(request)
+        self._tasks[task] = call.grant.key.pk, listens
+        if self._checking is None or self._checking.done():
+            self._checking = asyncio.create_task(self._check(), name="mcp grants")
+        try:
+            await asyncio.wait([task])
+        finally:
+            del self._tasks[task]
+            task.cancel()
+        if not task.cancelled():
+            task.result()
+
+    async def _check(self) -> None:
+        while self._tasks:
+            await asyncio.sleep(CHECK_SECONDS)
+            running = dict(self._tasks)
+            try:
+                valid = await in_database(still_valid, {key_id for key_id, _ in running.values()})
+            except DatabaseFailure:
+                # Nothing is known now: they go on.
+                continue
+            for task, (key_id, _) in running.items():
+                if key_id not in valid:
+                    task.cancel()
+
+
 class _HeldResponse:
     """A response that is sent as soon as its body begins: one during which the database did not answer is BUSY."""
 
     def __init__(self, send: Send, call: ProgramCall) -> None:
         self._send, self._call = send, call
         self._start: Message | None = None
-        self._is_replaced = self._is_complete = False
+        self._has_started = self._is_complete = False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._start = message
             return
-        if self._start is not None:
-            start, self._start = self._start, None
-            if self._call.is_busy:
-                self._is_replaced = True
-                await BUSY.send(self._send)
-            else:
-                await self._send(start)
-        if not self._is_replaced:
+        if self._start is not None and self._call.is_busy:
+            self._start, self._has_started, self._is_complete = None, True, True
+            await BUSY.send(self._send)
+        elif self._start is not None:
+            start, self._start, self._has_started = self._start, None, True
+            await self._send(start)
+        if not self._is_complete:
             self._is_complete = not message.get("more_body", False)
             await self._send(message)
 
     async def finish(self) -> None:
         """End the response of a request that was ended because its grant was."""
-        if self._is_replaced or self._is_complete:
-            return
-        if self._start is not None:
-            await self._send(self._start)
-        await self._send({"type": "http.response.body", "body": b""})
-
-
-async def _while_valid(call: ProgramCall, request: Any) -> None:
-    """Await `request`, and cancel it once its grant has ended."""
-    task = asyncio.ensure_future(request)
-    try:
-        while not task.done():
-            await asyncio.wait([task], timeout=CHECK_SECONDS)
-            if not task.done() and not await in_database(still_valid, call.grant.key):
-                task.cancel()
-                await asyncio.wait([task])
-    finally:
-        task.cancel()
-    if not task.cancelled():
-        task.result()
+        if self._has_started and not self._is_complete:
+            await self._send({"type": "http.response.body", "body": b""})
+        elif not self._has_started:
+            await ENDED.send(self._send)
 
 
 def _of_another_site(scope: Message, headers: Mapping[bytes, str]) -> PlainAnswer | None:
@@ -190,7 +237,9 @@ def base_of(scope: Message, headers: Mapping[bytes, str]) -> str:
     return settings.ORIGINS[0] if settings.ORIGINS else f"{scope.get('scheme', 'http')}://{headers[b'host']}"
 
 
-def _admitted(headers: Mapping[bytes, str], body: bytes, base: str, address: str | None) -> ProgramCall | PlainAnswer:
+def _admitted(
+    headers: Mapping[bytes, str], message: Mapping[str, Any], base: str, address: str | None
+) -> ProgramCall | PlainAnswer:
     """Return the call of a request that may go on."""
     scheme, _, token = headers.get(b"authorization", "").partition(" ")
     grant = grant_of_any(token.strip()) if scheme.lower() == "bearer" and token.strip() else None
@@ -200,7 +249,6 @@ def _admitted(headers: Mapping[bytes, str], body: bytes, base: str, address: str
         return PlainAnswer(401, "This needs a sign-in, or a key that works.", {"WWW-Authenticate": asked})
     try:
         api_requests.take(grant.user.pk)
-        message = _message_of(body)
         grant.check(Level.PROPOSE if _saves(message) else Level.READ)
     except TooManyRequestsError as error:
         return PlainAnswer(429, "Too many requests.", {"Retry-After": str(error.retry_after)})
@@ -208,7 +256,7 @@ def _admitted(headers: Mapping[bytes, str], body: bytes, base: str, address: str
         asked = f'Bearer error="insufficient_scope", scope="{error.scope}", resource_metadata="{base}{METADATA_PATH}"'
         return PlainAnswer(403, str(error), {"WWW-Authenticate": asked})
     _keep_name(grant.key, message, address)
-    return ProgramCall(grant, base)
+    return ProgramCall(grant, base, address)
 
 
 def _keep_name(key: ApiKey, message: Mapping[str, Any], address: str | None) -> None:
@@ -246,8 +294,12 @@ def _is_modern(headers: Mapping[bytes, str]) -> bool:
 
 
 def _address_of(scope: Message) -> str | None:
+    """Return the IP address that a request came from; None when it came through a Unix socket or another name."""
     client = scope.get("client")
-    return client[0] if client else None
+    try:
+        return str(ipaddress.ip_address(client[0])) if client else None
+    except ValueError:
+        return None
 
 
 async def _body_of(receive: Receive) -> bytes | None:

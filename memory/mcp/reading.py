@@ -5,23 +5,21 @@ from collections import defaultdict
 from collections.abc import Sequence
 from uuid import UUID
 
-from django.db.models import QuerySet
 from django.urls import reverse
 from pydantic import BaseModel, Field
 
 from memory.access.programs import ProgramAccess, UnreadableSpaceError
 from memory.access.transcripts import shared_conversations
 from memory.index import transcripts
-from memory.index.embeddings import embedder
 from memory.library import texts
-from memory.library.search import page_address, search_files
+from memory.library.search import manager_of_files, page_address, search_files
 from memory.mcp.call import ProgramCall
 from memory.models import LibraryFile, MemoryDocument, MemoryRevision
 from memory.notes.coverage import DAILY_LOG_PATH
 from memory.overview.entries import entries_with
 from memory.overview.home import shown_entries
 from memory.policy.addresses import located
-from memory.policy.paths import CURATED, RECENT_NAME, BadPathError, checked_path, is_in_skill
+from memory.policy.paths import CURATED, BadPathError, checked_path
 from memory.policy.switches import Switch
 from memory.provenance.programs import forgotten_since, keep_read
 from memory.search.manager import HybridSearchManager
@@ -155,9 +153,8 @@ def search(
     """Return the passages that match `query`, in one space or in all that may be read. Raise BlankQueryError."""
     spaces = _spaces(access, query, space)
     with searching(access.user.pk):
-        passages = HybridSearchManager(spaces, access.sources(spaces)).search(
-            query, max_results=max_results, today=access.user.day()
-        )
+        manager = HybridSearchManager(spaces, access.sources(spaces))
+        passages = manager.search(query, max_results=max_results, today=access.user.day())
     documents = MemoryDocument.objects.present().select_related("space")
     by_id = documents.in_bulk([each.document_id for each in passages if each.document_id])
     said = [UUID(each.conversation.removeprefix("/c/")) for each in passages if each.document_id is None]
@@ -186,7 +183,7 @@ def search(
         )
     found = [(by_id[each.document_id], each.snippet.split("\n")) for each in passages if each.document_id in by_id]
     keep_read(access.key, found)
-    return FoundMemory(results=results, degraded=embedder() is None)
+    return FoundMemory(results=results, degraded=manager.is_by_words)
 
 
 def read_lines(
@@ -211,28 +208,15 @@ def find_document(access: ProgramAccess, path: str) -> MemoryDocument | None:
     """Return the document at `path` that the program may read; a path without a space is of the first space."""
     space_id, path = located(path)
     try:
-        path, space = checked_path(path), access.space(space_id)
+        return access.documents.filter(space=access.space(space_id), path=checked_path(path)).first()
     except (BadPathError, UnreadableSpaceError):
         return None
-    if is_in_skill(path) or (Switch.RECENT if path == RECENT_NAME else Switch.SAVED) not in access.on:
-        return None
-    return space.documents.present().select_related("space").filter(path=path).first()
-
-
-def readable_documents(access: ProgramAccess) -> QuerySet[MemoryDocument]:
-    """Return the documents that the program may read, in the order of their spaces and paths."""
-    rows = MemoryDocument.objects.present().filter(space__in=access.spaces).select_related("space")
-    if Switch.SAVED not in access.on:
-        rows = rows.filter(path=RECENT_NAME)
-    if Switch.RECENT not in access.on:
-        rows = rows.exclude(path=RECENT_NAME)
-    return rows.exclude(path__startswith="skills/").order_by("space", "path")
 
 
 def recent(call: ProgramCall, access: ProgramAccess) -> Recent:
     """Return the notes of the last RECENT_DAYS days, newest first, and what was saved lately, of all spaces."""
     since = access.user.day() - dt.timedelta(days=RECENT_DAYS)
-    rows = readable_documents(access).filter(path__startswith="memory/")
+    rows = access.documents.filter(path__startswith="memory/")
     logs = [row for row in rows if DAILY_LOG_PATH.fullmatch(row.path) and (day_in(row.path) or dt.date.min) >= since]
     logs.sort(key=lambda row: row.path, reverse=True)
     notes: list[Lines] = []
@@ -250,7 +234,8 @@ def search_library(
     """Return the passages of files that match `query`. Raise BlankQueryError."""
     spaces = [each for each in _spaces(access, query, space) if each.kind != Space.Kind.AGENT]
     with searching(access.user.pk):
-        passages = search_files(spaces, query, access.user, max_results)
+        manager = manager_of_files(spaces, access.user)
+        passages = search_files(spaces, query, access.user, max_results, manager=manager)
     results = [
         FoundFile(
             path=f"/d/{each.file.pk}",
@@ -266,13 +251,13 @@ def search_library(
         )
         for each in passages
     ]
-    return FoundFiles(results=results, degraded=embedder() is None)
+    return FoundFiles(results=results, degraded=manager.is_by_words)
 
 
 def briefing(call: ProgramCall, access: ProgramAccess, space: int | None = None) -> Briefing:
     """Return what a program should know at the beginning of a task, of one space or of all, and note that it asked."""
     spaces = access.spaces if space is None else [access.space(space)]
-    documents = list(readable_documents(access).filter(space__in=spaces, path=CURATED)) if spaces else []
+    documents = list(access.documents.filter(space__in=spaces, path=CURATED)) if spaces else []
     documents.sort(key=lambda row: spaces.index(row.space))
     memory = [
         _document_lines(call, access, row, 1, READING_MAX_LINES, BRIEFING_MAX_CHARS // len(documents))
@@ -281,11 +266,15 @@ def briefing(call: ProgramCall, access: ProgramAccess, space: int | None = None)
     keep_read(access.key, [(row, part.text.split("\n")) for row, part in zip(documents, memory, strict=True)])
     mine = {each.pk for each in spaces}
     open_ones = [each for each in decisions.open_questions(access.user) if each.decision.revision.space_id in mine]
+    # They quote lines.
+    open_ones = open_ones[:BRIEFING_MAX_QUESTIONS] if Switch.SAVED in access.on else []
+    quoted = [(each.decision.revision.document, f"{each.new}\n{each.old}".split("\n")) for each in open_ones]
+    keep_read(access.key, quoted)
     since = access.key.briefed_at
     ApiKey.objects.filter(pk=access.key.pk).update(briefed_at=clock.database_now())
     return Briefing(
         memory=memory,
-        questions=[_question(each) for each in open_ones[:BRIEFING_MAX_QUESTIONS]],
+        questions=[_question(each) for each in open_ones],
         waiting=waiting_for(access.user).filter(space__in=spaces).count(),
         changes=_changes(access, spaces, since, BRIEFING_MAX_CHANGES) if since else [],
         forgotten=len(forgotten_since(spaces, since)) if since else 0,
@@ -377,12 +366,16 @@ def _changes(access: ProgramAccess, spaces: Sequence[Space], since: dt.datetime 
         return []
     rows = MemoryRevision.objects.filter(document__space__in=spaces, document__path=CURATED, document__deleted_at=None)
     rows = rows.filter(created_at__gt=since) if since else rows
-    changes = []
+    changes, read = [], []
     for row in rows.select_related("document", "space").order_by("-created_at", "-pk")[:most]:
-        added = "\n".join(line for hunk in row.hunks for line in hunk["added"] if line.strip())
+        there = set(row.document.content.split("\n"))
+        lines = [line for hunk in row.hunks for line in hunk["added"] if line.strip() and line in there]
+        added = "\n".join(lines)
         if added:
+            read.append((row.document, lines))
             path, day = access.path_of(row.space, row.document.path), access.user.day(row.created_at).isoformat()
             changes.append(Change(path=path, space=_name(row.space, access), date=day, added=added[:2_000]))
+    keep_read(access.key, read)
     return changes
 
 

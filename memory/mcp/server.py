@@ -157,7 +157,7 @@ def _whole(call: ProgramCall, access: ProgramAccess, path: str) -> str | None:
 
 
 def _resources(call: ProgramCall, access: ProgramAccess) -> list[Resource]:
-    rows = reading.readable_documents(access).defer("content")
+    rows = access.documents.defer("content").order_by("space", "path")
     return [
         Resource(
             uri=uri_of(access, row.space, row.path),

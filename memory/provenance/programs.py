@@ -11,8 +11,8 @@ from memory.policy.tombstones import line_hash, words_of
 from memory.tools.programs import state_of
 from oneclaw.models import ApiKey, Space, User
 
-# Lines of one call that are kept, the first ones; a call reads at most 500.
-LINES_MAX_COUNT = 500
+# Lines of one call that are kept, the first ones.
+LINES_MAX_COUNT = 10_000
 # What the page of programs shows.
 SHOWN_DAYS = 7
 SHOWN_MAX_LINES = 200
@@ -121,10 +121,12 @@ def forgotten_since(spaces: Iterable[Space], since: dt.datetime | None) -> list[
     return list(rows.filter(created_at__gt=since) if since else rows)
 
 
-def readers_of_forgotten(forgetting: Forgetting) -> Mapping[ApiKey, bool]:
-    """Return the programs that had read lines of `forgetting`, each with whether it has asked for the list of forgotten
-    lines since."""
-    rows = ProgramRead.objects.filter(document__space=forgetting.space_id, line_hash__in=forgetting.hashes)
+def readers_of_forgotten(forgetting: Forgetting, reader: User) -> Mapping[ApiKey, bool]:
+    """Return the programs of `reader` that had read lines of `forgetting`, each with whether it has asked for the list
+    of forgotten lines since."""
+    rows = ProgramRead.objects.visible_to(reader).filter(
+        document__space=forgetting.space_id, line_hash__in=forgetting.hashes
+    )
     keys = {row.key_id: row.key for row in rows.select_related("key")}
     return {
         key: key.heard_forgotten_at is not None and key.heard_forgotten_at >= forgetting.created_at

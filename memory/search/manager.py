@@ -87,6 +87,8 @@ class HybridSearchManager:
         self.sources = Sources() if sources is None else sources
         self.statements = statements
         self.floor = settings.SEARCH_FLOOR if floor is None else floor
+        # Whether the last search went by words alone, because no model made a vector of the question.
+        self.is_by_words = False
 
     def search(
         self,
@@ -113,6 +115,7 @@ class HybridSearchManager:
         # A shell passes bytes that are not Unicode as lone surrogates.
         query, model = replace_unstorable(query.strip()[:QUERY_READ_MAX_CHARS]), embedder()
         asked = QuestionVector.by(model, query, self._payer())
+        self.is_by_words = asked.vector is None
         found, cosines, said = self._read(asked)
         corpus = found.corpus
         if not len(corpus):

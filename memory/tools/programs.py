@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from memory.access.programs import ProgramAccess
 from memory.documents.write import Author, Source
@@ -27,6 +28,8 @@ from oneclaw.text import UserFacingError, replace_unstorable
 
 # Unicode code points of one entry.
 CONTENT_MAX_CHARS = 5_000
+# Texts of programs that may wait in one space.
+WAITING_MAX_COUNT = 200
 State = Literal["saved", "waiting", "proposed", "declined", "already_known"]
 
 
@@ -37,6 +40,15 @@ class BadContentError(UserFacingError):
     def sentence(self) -> str:
         """Return the sentence for the program."""
         return f"A memory has 1 to {CONTENT_MAX_CHARS} characters."
+
+
+class TooManyWaitError(UserFacingError):
+    """WAITING_MAX_COUNT texts of programs wait in the space."""
+
+    @property
+    def sentence(self) -> str:
+        """Return the sentence for the program."""
+        return f"{WAITING_MAX_COUNT} texts of programs wait already. Ask the person to look through their inbox."
 
 
 class RequestIdUsedError(UserFacingError):
@@ -73,6 +85,7 @@ def save(access: ProgramAccess, space: Space, content: str, request_id: str = ""
     """
     access.check(space, Level.PROPOSE)
     content, secret = masked(replace_unstorable(content).strip())
+    request_id = replace_unstorable(request_id)
     if not content or len(content) > CONTENT_MAX_CHARS:
         raise BadContentError
     if tombstones.of_space(space.pk).is_in_text(content):
@@ -112,7 +125,8 @@ def _made(
 ) -> dict[str, Suggestion | Proposal | MemoryRevision | None]:
     """Make what `content` becomes: a change, or what waits for a yes: the person's own where it is enough, and that of
     a second person otherwise."""
-    name = program_name(access.key)
+    # In a shared space others read it: neither what its person calls it, nor where it runs.
+    name = program_name(access.key) if space.is_private else access.key.program or gettext("of a member")
     if access.levels[space] == Level.WRITE:
         reason = Reason("change.program_saved", {"name": name})
         # Its lines are foreign: what they say is not the person's own word in what a model is sent.
@@ -120,6 +134,9 @@ def _made(
         # The text as it was is nowhere, so there is nothing to ask about a masked secret.
         return {"revision": save_entry(space, append_operation(access.user, content), author, ask=False)}
     if space.is_private or proposals.writes_directly(access.user, space):
+        waiting = Suggestion.objects.waiting().filter(space=space, kind=Suggestion.Kind.PROGRAM)
+        if waiting.count() >= WAITING_MAX_COUNT:
+            raise TooManyWaitError
         source = SourceText(Suggestion.Kind.PROGRAM, name, "")
         return {"suggestion": suggestions.wait(space, CURATED, content, source)}
     return {"proposal": proposals.propose(space, content, access.user, Proposal.Kind.API, program=name)}

@@ -22,7 +22,7 @@ from memory.provenance.programs import readers_of_forgotten
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN
 from memory.text.terms import terms_of
-from oneclaw.models import Space
+from oneclaw.models import Space, User
 from oneclaw.people.requests import SignedInRequest
 
 # Receipts that the page lists, and lines that it offers.
@@ -53,7 +53,7 @@ def forget(request: SignedInRequest) -> HttpResponse:
 def receipt(request: SignedInRequest, forgetting_id: int) -> HttpResponse:
     """Show how much was removed, and whether the clean-up is finished."""
     done = readable_receipt(request, forgetting_id)
-    context = {"forgetting": done, "counts": done.counts, "readers": readers_of_forgotten(done).items()}
+    context = {"forgetting": done, "counts": done.counts, "readers": readers_of_forgotten(done, request.user).items()}
     return render(request, "memory/forget_receipt.html", context)
 
 
@@ -63,14 +63,14 @@ def receipt_file(request: SignedInRequest, forgetting_id: int) -> HttpResponse:
     done = readable_receipt(request, forgetting_id)
     name = f"forgotten-{request.user.day(done.created_at)}-{done.pk}.json"
     return HttpResponse(
-        json.dumps(receipt_content(done), indent=2, ensure_ascii=False) + "\n",
+        json.dumps(receipt_content(done, request.user), indent=2, ensure_ascii=False) + "\n",
         content_type="application/json",
         headers={"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"},
     )
 
 
-def receipt_content(done: Forgetting) -> dict[str, Any]:
-    """Return the content of the receipt file of a forgetting."""
+def receipt_content(done: Forgetting, reader: User) -> dict[str, Any]:
+    """Return the content of the receipt file of a forgetting for `reader`, whose own programs it names."""
     return {
         "receipt": done.pk,
         "forgotten_at": done.created_at.isoformat(),
@@ -80,7 +80,8 @@ def receipt_content(done: Forgetting) -> dict[str, Any]:
         "finished_at": done.finished_at.isoformat() if done.finished_at else None,
         "hashes": done.hashes,
         "programs_that_had_read_it": [
-            {"program": key.name, "has_asked_since": has_asked} for key, has_asked in readers_of_forgotten(done).items()
+            {"program": key.name, "has_asked_since": has_asked}
+            for key, has_asked in readers_of_forgotten(done, reader).items()
         ],
         "about_the_hashes": "HMAC-SHA-256 of the words of each line, under a key that only the server has.",
     }

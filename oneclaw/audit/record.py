@@ -7,7 +7,8 @@ them on.
 """
 
 import ipaddress
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -54,6 +55,16 @@ def address_of(request: HttpRequest) -> str | None:
         return str(ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")))
     except ValueError:
         return None
+
+
+@contextmanager
+def from_address(address: str | None) -> Iterator[None]:
+    """Keep `address` for the events that the block causes: of a request that Django does not see."""
+    token = _address.set(address)
+    try:
+        yield
+    finally:
+        _address.reset(token)
 
 
 def remembering_request_middleware(

@@ -65,11 +65,24 @@ def shown(request: SignedInRequest, form: NewProgramForm, token: str = "", statu
 def program_page(request: SignedInRequest, key_id: int) -> HttpResponse:
     """Show what a program may do, and what it has read and saved in the last days; POST changes what it may."""
     key = own_key(request, key_id)
-    form = AccessForm(request.user, request.POST or None, access=key.access)
-    if request.method == "POST" and form.is_valid():
-        change_access(request.user, key, form.access())
-        messages.success(request, _("Saved. This applies to the next request of the program."))
-        return redirect("memory_program", key.pk)
+    if request.method == "POST":
+        return changed(request, key)
+    return program_shown(request, key, AccessForm(request.user, access=key.access))
+
+
+@fresh_sign_in_required
+def changed(request: SignedInRequest, key: ApiKey) -> HttpResponse:
+    """Store what the program may do from now on."""
+    form = AccessForm(request.user, request.POST, access=key.access)
+    if not form.is_valid():
+        return program_shown(request, key, form)
+    change_access(request.user, key, form.access())
+    messages.success(request, _("Saved. This applies to the next request of the program."))
+    return redirect("memory_program", key.pk)
+
+
+def program_shown(request: SignedInRequest, key: ApiKey, form: AccessForm) -> HttpResponse:
+    """Return the page of the program with `key`."""
     since = timezone.now() - dt.timedelta(days=SHOWN_DAYS)
     context = {
         "program": about(key),

@@ -6,6 +6,7 @@ repeat it for the program.
 """
 
 import datetime as dt
+import re
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -16,15 +17,18 @@ from csp.decorators import csp_replace
 from django import forms
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
+from django.core import signing
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from oneclaw.audit.record import record
+from oneclaw.locks import hold
 from oneclaw.models import ApiKey, AuditKind, SpentRefreshToken, User
 from oneclaw.people.programs.form import AccessForm
 from oneclaw.people.programs.grants import CONVERSATIONS_SCOPE, SCOPES, Level, most_level
@@ -32,6 +36,12 @@ from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.sign_in.fresh import is_fresh, to_proof
 
 RESOURCE_PATH = "/mcp"
+UNSAFE_SCHEMES = ("", "about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+# A source of the policy: nothing that begins another directive.
+SOURCE = re.compile(r"https?://[\w.\-\[\]:]+|[a-z][a-z0-9+.\-]*:", re.IGNORECASE | re.ASCII)
+# A consent page is valid so many seconds.
+SHOWN_FOR, SHOWN_SALT = 15 * 60, "consent of a program"
 GRANT_TYPES = [Client.GrantType.AUTHORIZATION_CODE, Client.GrantType.REFRESH_TOKEN]
 # A program that has registered and never signed in is forgotten after this time.
 UNUSED_FOR = dt.timedelta(days=1)
@@ -60,6 +70,8 @@ class ProgramAdapter(DefaultOIDCAdapter):
         """Register a program as a public client, which has no secret and needs PKCE, with our scopes alone."""
         if most_level() is None:
             raise ValidationError("This server lets no programs in.")
+        if not all(map(is_safe_target, client.get_redirect_uris())):
+            raise ValidationError("A redirect URI is https, http of this machine, or a scheme of the program itself.")
         client.type = Client.Type.PUBLIC
         client.name = client.name or "A program"
         client.set_grant_types(GRANT_TYPES)
@@ -75,14 +87,28 @@ class ProgramAdapter(DefaultOIDCAdapter):
 
 
 class ConsentForm(AccessForm):
-    """What the person lets a program do that asks to sign in; allauth's signed `request` comes with it."""
+    """What the person lets a program do that asks to sign in; allauth's signed `request` comes with it, and a signature
+    of ours that it was shown to this person a short time ago.
+
+    What the program asks for is chosen at first, but neither to save without asking nor to find conversations.
+    """
 
     request = forms.CharField(widget=forms.HiddenInput)
+    shown_to = forms.CharField(widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, user: User, requested_scopes: list[str], **kwargs: Any) -> None:
-        asked = [level for level in Level if level.scope in requested_scopes] or [Level.READ]
-        access = {"own": max(asked).name.lower(), "conversations": CONVERSATIONS_SCOPE in requested_scopes}
-        super().__init__(user, *args, access=access, **kwargs)
+        asked = [level for level in (Level.READ, Level.PROPOSE) if level.scope in requested_scopes] or [Level.READ]
+        super().__init__(user, *args, access={"own": max(asked).name.lower()}, **kwargs)
+        self.user = user
+
+    def clean_shown_to(self) -> str:
+        try:
+            said = signing.loads(self.cleaned_data["shown_to"], salt=SHOWN_SALT, max_age=SHOWN_FOR)
+        except signing.BadSignature:
+            said = None
+        if said != [self.user.pk, self.data.get("request")]:
+            raise forms.ValidationError(_("This page was open for too long. Start again in the program."))
+        return ""
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -105,9 +131,8 @@ class ConsentView(allauth_views.AuthorizationView):
         if most_level() is None:
             raise Http404
         # The form leads to the program, which listens on an address of its own, such as http://127.0.0.1:50000.
-        address = urlsplit(request.GET.get("redirect_uri", ""))
-        target = f"{address.scheme}://{address.netloc}" if address.scheme in ("http", "https") else f"{address.scheme}:"
-        allowed = ["'self'", *([target] if address.scheme else [])]
+        target = source_of(request.GET.get("redirect_uri", ""))
+        allowed = ["'self'", *([target] if target else [])]
         return csp_replace({"form-action": allowed})(super().dispatch)(request, *args, **kwargs)
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -122,7 +147,19 @@ class ConsentView(allauth_views.AuthorizationView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**kwargs)
-        return context | {"redirect_uri": self._request_info.get("redirect_uri", "")}
+        return context | {"target": source_of(self._request_info.get("redirect_uri", ""))}
+
+    def get_initial(self) -> dict[str, Any]:
+        initial: dict[str, Any] = super().get_initial()
+        shown_to = signing.dumps([self.request.user.pk, initial["request"]], salt=SHOWN_SALT)
+        return initial | {"shown_to": shown_to}
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.POST.get("action") == "grant" and request.user.is_authenticated and not is_fresh(request):
+            error = _("Your sign-in is too long ago. Start again in the program.")
+            return render(request, "idp/oidc/error.html", {"error": error}, status=403)
+        response: HttpResponse = super().post(request, *args, **kwargs)
+        return response
 
     @transaction.atomic
     def form_valid(self, form: ConsentForm) -> HttpResponse:
@@ -136,17 +173,25 @@ class TokenView(allauth_views.TokenView):
     """Hand out tokens. A refresh token is valid once: when one comes again, it was stolen or its program was copied,
     and the sign-in ends."""
 
+    @transaction.atomic
     def post(self, request: HttpRequest) -> HttpResponse:
         sent = request.POST.get("refresh_token", "")
-        hashed = ProgramAdapter().hash_token(sent) if sent else ""
-        row = Token.objects.filter(type=Token.Type.REFRESH_TOKEN, hash=hashed).first() if hashed else None
-        if hashed and row is None and end_family(hashed):
-            return JsonResponse({"error": "invalid_grant"}, status=400)
-        if row is not None and key_of(row) is None:
+        hashed, row = ProgramAdapter().hash_token(sent) if sent else "", None
+        if hashed:
+            # Of two at the same moment, the second one finds the token used.
+            hold(f"refresh token {hashed}")
+            if end_family(hashed):
+                return JsonResponse({"error": "invalid_grant"}, status=400)
+            row = Token.objects.filter(type=Token.Type.REFRESH_TOKEN, hash=hashed).first()
+        key = key_of(row) if row is not None else None
+        if row is not None and key is None:
             row.delete()
-        response: HttpResponse = super().post(request)
-        if row is not None and response.status_code == 200 and (key := key_of(row)) is not None:
-            SpentRefreshToken.objects.get_or_create(key=key, hash=hashed)
+        try:
+            response: HttpResponse = super().post(request)
+        except ValidationError:
+            return JsonResponse({"error": "invalid_target"}, status=400)
+        if key is not None and response.status_code == 200:
+            SpentRefreshToken.objects.create(key=key, hash=hashed)
         return response
 
 
@@ -192,6 +237,27 @@ def public(data: dict[str, Any]) -> HttpResponse:
     response = JsonResponse(data)
     response["Access-Control-Allow-Origin"] = "*"
     return response
+
+
+def is_safe_target(uri: str) -> bool:
+    """Return whether a browser may be led to `uri` with a code: https, http of this machine, or a scheme that is of the
+    program itself, as mobile programs have it. Pure."""
+    try:
+        address = urlsplit(uri)
+    except ValueError:
+        return False
+    if "@" in address.netloc or address.scheme in UNSAFE_SCHEMES:
+        return False
+    return address.scheme != "http" or address.hostname in LOOPBACK
+
+
+def source_of(uri: str) -> str:
+    """Return where `uri` leads, as a source of the Content-Security-Policy and for people; "" if it is unsafe. Pure."""
+    if not is_safe_target(uri):
+        return ""
+    address = urlsplit(uri)
+    found = f"{address.scheme}://{address.netloc}" if address.scheme in ("http", "https") else f"{address.scheme}:"
+    return found if SOURCE.fullmatch(found) else ""
 
 
 def base_of(request: HttpRequest) -> str:

@@ -67,7 +67,7 @@ def test_it_leaves_every_text_of_a_round(talk, summarised, forget, space):
     assert made.summary == "## Facts\n[forgotten]\n- Tea."
     assert made.supplement == {"said": ["[forgotten]", "Hello"], "open": {"question": "[forgotten]"}}
     assert (made.steps, made.focus) == (["- First.\n[forgotten]"], "Keep this:\n[forgotten]")
-    assert done.counts["rounds"] == receipt_content(done)["what_went"]["rounds"] == 1
+    assert done.counts["rounds"] == receipt_content(done, space.owner)["what_went"]["rounds"] == 1
     assert list(invariants.broken_jobs()) == []
 
 

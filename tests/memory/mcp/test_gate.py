@@ -17,6 +17,11 @@ from oneclaw.web import rate_limit
 from tests.memory.mcp.program import asked, key_of, program, tool_call
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 METADATA = "/.well-known/oauth-protected-resource/mcp"
 
 
@@ -68,6 +73,20 @@ async def test_a_missing_scope_is_named(live, ada):
     assert 'error="insufficient_scope", scope="memory:propose"' in said
 
 
+@pytest.mark.parametrize("version", ["2025-06-18", "2026-07-28"])
+async def test_a_server_answers_to_each_of_its_names(live, ada, settings, version):
+    settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, "chat.example.org"]
+    settings.ORIGINS = ["https://chat.example.org"]
+    _, token = await in_database(key_of, ada)
+    body = LIST | {"params": {"_meta": META}} if version > "2026" else LIST
+    names = {"Host": "chat.example.org", "Origin": "https://chat.example.org"}
+    headers = {"MCP-Protocol-Version": version, "Mcp-Method": "tools/list"}
+    answer = await asked(live, token, body, **names, **headers)
+    assert answer.status_code == 200, answer.text
+    refused = await asked(live, "", LIST, **names)
+    assert 'resource_metadata="https://chat.example.org/' in refused.headers["www-authenticate"]
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -108,15 +127,33 @@ async def test_a_busy_database_is_not_an_empty_memory(live, ada, monkeypatch):
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
     modern = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "memory_search"}
     call = tool_call("memory_search", query="tea")
-    call["params"]["_meta"] = {
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
+    call["params"]["_meta"] = META
     answer = await asked(live, token, call, **modern)
     assert answer.status_code == 503, answer.text
     monkeypatch.setattr(gate, "grant_of_any", busy)
     assert (await asked(live, token, LIST)).status_code == 503
+
+
+async def test_a_failed_look_at_the_grants_ends_no_stream(live, ada, monkeypatch):
+    _, token = await in_database(key_of, ada)
+
+    def busy(*_):
+        raise OperationalError("no connection")
+
+    monkeypatch.setattr(gate, "still_valid", busy)
+    async with program(live, token) as client, client.listen(resource_subscriptions=["memory://forgotten"]) as events:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(2.5):
+                await anext(events)
+
+
+async def test_a_program_listens_so_often_at_most(live, ada, monkeypatch):
+    monkeypatch.setattr(gate, "LISTENING_MAX_COUNT", 1)
+    _, token = await in_database(key_of, ada)
+    async with program(live, token) as client, client.listen(resource_subscriptions=["memory://forgotten"]):
+        body = {"jsonrpc": "2.0", "id": 9, "method": "subscriptions/listen", "params": {"_meta": META}}
+        headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "subscriptions/listen"}
+        assert (await asked(live, token, body, **headers)).status_code == 429
 
 
 async def test_a_listening_program_ends_with_its_grant(live, ada):

@@ -8,7 +8,7 @@ from mcp.shared.subscriptions import ResourceUpdated
 
 from chat.models import SavedPrompt
 from memory.forgetting.forget import forget
-from memory.mcp import reading
+from memory.index import vectors
 from memory.models import Forgetting, MemoryDocument, MemoryRevision, ProgramRead, ProgramSave, Proposal, Suggestion
 from memory.policy import switches
 from memory.policy.switches import Switch
@@ -103,7 +103,9 @@ async def test_what_is_of_a_space_is_read_with_its_grant_and_role(live, ada, str
         assert "no such space" in await refusal(client, "memory_search", query="oven", space=space.pk)
         assert "no memory file" in await refusal(client, "memory_get", path=found["path"])
     row = await in_database(Proposal.objects.get)
-    assert (row.kind, row.state, "Claude Code" in row.program, row.author_id) == ("api", "waiting", True, stranger.pk)
+    assert (row.kind, row.state, row.author_id) == ("api", "waiting", stranger.pk)
+    # Others read it: neither what its person calls it, nor where it runs.
+    assert (row.program.startswith("mcp"), "127.0.0.1" in row.program) == (True, False)
     assert await in_database(ProgramSave.objects.filter(proposal=row, key=key).exists)
 
 
@@ -184,10 +186,10 @@ async def test_a_briefing_says_what_changed_and_what_was_forgotten_since(live, a
         assert second["forgotten"] == 1
         assert "Bo" not in json.dumps(second)
         proof = await in_database(Forgetting.objects.get)
-        assert list((await in_database(readers_of_forgotten, proof)).values()) == [False]
+        assert list((await in_database(readers_of_forgotten, proof, ada)).values()) == [False]
         listed = json.loads((await client.read_resource("memory://forgotten")).contents[0].text)
         assert [each["hash"] for each in listed] == proof.hashes
-        assert list((await in_database(readers_of_forgotten, proof)).values()) == [True]
+        assert list((await in_database(readers_of_forgotten, proof, ada)).values()) == [True]
         assert "forgotten" in await refusal(client, "save_memory", content="The code of the door is known to Bo.")
 
 
@@ -226,8 +228,10 @@ async def test_each_call_is_in_the_audit_log_without_its_text(live, ada):
     key, token = await in_database(key_of, ada)
     async with program(live, token) as client:
         await called(client, "memory_search", query="secret words")
-    (event,) = await in_database(lambda: list(AuditEvent.objects.filter(kind="program.called")))
+        await refusal(client, "memory_search", query="secret words", space=1_000_000)
+    event, refused = await in_database(lambda: list(AuditEvent.objects.filter(kind="program.called").order_by("pk")))
     assert (event.actor, event.details) == (ada.pk, {"key": key.pk, "tool": "memory_search"})
+    assert (refused.details["refused"], refused.address) == (True, "127.0.0.1")
 
 
 async def test_a_program_says_its_name_and_its_person_sees_it(live, ada):
@@ -257,9 +261,12 @@ async def test_a_read_line_is_kept_once_with_its_count(live, ada):
 
 async def test_words_alone_are_said_to_be_worse(live, ada, monkeypatch):
     _, token = await in_database(key_of, ada)
-    monkeypatch.setattr(reading, "embedder", lambda: None)
+    await in_database(remember, ada, "- Ada likes tea.\n")
+    monkeypatch.setattr(vectors, "question_vector", lambda *_: None)
     async with program(live, token) as client:
-        assert (await called(client, "memory_search", query="tea"))["degraded"] is True
+        found = await called(client, "memory_search", query="tea")
+        assert (found["degraded"], len(found["results"])) == (True, 1)
+        assert (await called(client, "documents_search", query="tea"))["degraded"] is True
 
 
 async def test_deleting_the_account_leaves_nothing_of_its_programs(live, ada):

@@ -84,8 +84,14 @@ def test_the_page_of_a_program_shows_what_it_read_and_saved(client, ada, own):
 
 
 def test_what_it_may_is_changed_and_ended(client, ada, own):
-    client.force_login(ada)
     key = connected(ada)
+    client.force_login(ada)
+    asked = client.post(f"/settings/programs/{key.pk}", {"own": "write"})
+    assert "/reauthenticate" in asked["Location"]
+    key.refresh_from_db()
+    assert key.access["own"] == "propose"
+    client.post("/accounts/logout/")
+    sign_in(client, ada)
     client.post(f"/settings/programs/{key.pk}", {"own": "read", "conversations": "on"})
     key.refresh_from_db()
     assert key.access == {"own": "read", "spaces": {}, "conversations": True}
@@ -116,3 +122,12 @@ async def test_the_pages_are_accessible(live, ada):
             await page.goto(live.url + path)
             await expect(page.locator("main h1")).to_be_visible()
             assert await violations_in_both_schemes(page) == ""
+
+
+def test_the_proof_names_no_program_of_another(client, ada, own, stranger):
+    key = connected(stranger)
+    document = MemoryDocument.objects.get(space=own)
+    keep_read(key, [(document, ["- Ada likes tea."])])
+    done = forget(own, ["- Ada likes tea."], ada)
+    client.force_login(ada)
+    assert "Claude Code" not in client.get(f"/memory/forget/{done.pk}").content.decode()

@@ -5,11 +5,13 @@ import hashlib
 import html
 import re
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from allauth.idp.oidc.models import Client as Program
 from allauth.idp.oidc.models import Token
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -28,6 +30,12 @@ def registered(client, **more):
     answer = client.post("/oauth/clients", body, content_type="application/json")
     assert answer.status_code == 201, answer.content
     return answer.json()["client_id"]
+
+
+def signed_in(page):
+    """The signed fields of a consent page."""
+    found = re.findall(r'name="(request|shown_to)" value="([^"]+)"', page.content.decode())
+    return {name: html.unescape(value) for name, value in found}
 
 
 class SignIn:
@@ -53,9 +61,7 @@ class SignIn:
     def allow(self, **chosen):
         page = self.page()
         assert page.status_code == 200, page.content
-        signed = html.unescape(re.search(r'name="request" value="([^"]+)"', page.content.decode())[1])
-        fields = {"own": "propose", "request": signed, "action": "grant"} | chosen
-        return self.client.post("/oauth/authorize", fields)
+        return self.client.post("/oauth/authorize", signed_in(page) | {"own": "propose", "action": "grant"} | chosen)
 
     def code(self, **chosen):
         answer = self.allow(**chosen)
@@ -102,7 +108,7 @@ def test_the_page_says_who_asks_and_where_its_answer_goes(signing_in_program):
     page = signing_in_program.page()
     text = page.content.decode()
     assert "Claude Code wants to use your memory" in text
-    assert REDIRECT in text
+    assert "http://127.0.0.1:33418" in text
     assert "form-action 'self' http://127.0.0.1:33418" in page["Content-Security-Policy"]
 
 
@@ -245,3 +251,76 @@ def test_an_admin_sees_what_was_granted_without_what_it_is_called(client, ada, s
         "own memory: Read; Kitchen: Read, and propose; past conversations",
     ]
     assert ("Private name" in page, "Old name" in page) == (False, False)
+
+
+def test_a_consent_page_is_for_the_person_who_was_shown_it_and_for_a_while(client, signing_in_program, stranger):
+    page = signed_in(signing_in_program.page())
+    other = Client()
+    other.post("/accounts/login/", {"login": stranger.email, "password": "correct horse battery"})
+    refused = other.post("/oauth/authorize", page | {"own": "read", "action": "grant"})
+    assert (refused.status_code, ApiKey.objects.exists()) == (200, False)
+    other.force_login(stranger)
+    stale = Client()
+    stale.force_login(stranger)
+    assert stale.post("/oauth/authorize", page | {"own": "read", "action": "grant"}).status_code == 403
+    assert not ApiKey.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "http://example.org/cb",
+        "https://claude.ai@evil.example/cb",
+        "http://[",
+        "/cb",
+    ],
+)
+def test_no_program_registers_an_address_that_leads_elsewhere(db, uri):
+    body = {"client_name": "x", "redirect_uris": [uri], "token_endpoint_auth_method": "none"}
+    assert Client().post("/oauth/clients", body, content_type="application/json").status_code == 400
+    assert not Program.objects.exists()
+
+
+@pytest.mark.parametrize("uri", ["http://x;script-src 'unsafe-inline'", "http://[", "javascript:x", "https://a b/"])
+def test_an_address_adds_nothing_to_the_policy_of_the_page(client, signing_in_program, uri):
+    answer = client.get("/oauth/authorize", signing_in_program.query | {"redirect_uri": uri})
+    assert "unsafe-inline" not in answer["Content-Security-Policy"]
+    assert "form-action 'self';" in answer["Content-Security-Policy"] + ";"
+
+
+def test_the_most_is_never_chosen_at_first(client, ada, signing_in_program):
+    page = SignIn(
+        client, signing_in_program.program, scope="memory:read memory:propose memory:write conversations:read"
+    )
+    text = page.page().content.decode()
+    assert '<option value="propose" selected>' in text
+    assert not re.search(r'name="conversations"[^>]*checked', text)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_refreshes_at_the_same_moment_at_most_one_lives(client, ada):
+    client.post("/accounts/login/", {"login": ada.email, "password": "correct horse battery"})
+    program = SignIn(client, registered(Client()))
+    first = program.tokens()
+    with ThreadPoolExecutor(2) as threads:
+        answers = list(threads.map(lambda _: refreshed(program, first["refresh_token"]), range(2)))
+    assert sorted(answer.status_code for answer in answers) == [200, 400]
+    # The second one was a replay: the sign-in has ended.
+    assert not ApiKey.objects.exists()
+
+
+def refreshed(program, token):
+    try:
+        return program.exchange("refresh_token", refresh_token=token)
+    finally:
+        connection.close()
+
+
+def test_a_token_for_another_resource_is_refused(signing_in_program):
+    tokens = signing_in_program.tokens()
+    answer = signing_in_program.exchange(
+        "refresh_token", refresh_token=tokens["refresh_token"], resource="https://evil.example/mcp#x"
+    )
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_target")
