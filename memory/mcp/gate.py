@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import importlib
 import ipaddress
 import json
 from collections.abc import Coroutine, Mapping
@@ -127,7 +128,8 @@ class McpApplication:
         return self._managers[is_modern]
 
     async def _serve(self, ready: asyncio.Event, ending: asyncio.Event) -> None:
-        # The package takes a second to load, which only those pay who have programs.
+        # The package takes a second to load, which only those pay who have programs, and no running answer waits for.
+        await in_database(importlib.import_module, "memory.mcp.server")
         from mcp.server.transport_security import TransportSecuritySettings
 
         from memory.mcp.changes import ChangeBus
