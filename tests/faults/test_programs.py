@@ -41,8 +41,13 @@ def call(url: str, token: str, tool: str, **arguments: object) -> dict[str, obje
             "Accept": "application/json, text/event-stream",
         },
     )
-    with urllib.request.urlopen(request, timeout=20) as answer:
-        return json.load(answer)["result"]["structuredContent"]
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return json.load(answer)["result"]["structuredContent"]
+    except urllib.error.HTTPError as refused:
+        # It holds the connection.
+        refused.close()
+        raise
 
 
 def test_a_save_that_was_cut_off_and_sent_again_waits_once(site: Site):
