@@ -21,7 +21,7 @@ class UnreadableSpaceError(Exception):
 
 @dataclass(frozen=True)
 class ProgramAccess:
-    """What one call of a program may read and write of memory.
+    """The memory that one call of a program may read and write.
 
     `levels` has the spaces that it may read, the person's own first, each with what the program may do there; `on` are
     the switches of the person that are on. A switch that is off removes what it is about, as on the pages for programs:

@@ -21,6 +21,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 FORGOTTEN = "Nothing was saved: the person has had this forgotten."
+# The resource that lists what was forgotten.
+FORGOTTEN_URI = "memory://forgotten"
 NO_SPACE = "There is no such space, or this program may not read it."
 
 

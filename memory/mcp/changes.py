@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from mcp.server.subscriptions import ResourceUpdated, ServerEvent
 
 from memory.access.programs import ProgramAccess
-from memory.mcp.call import ProgramCall, present, uri_of
+from memory.mcp.call import FORGOTTEN_URI, ProgramCall, present, uri_of
 from memory.models import ForgottenLine, MemoryDocument
 from oneclaw.models import ApiKey, clock
 from oneclaw.people.programs.grants import Grant
@@ -24,7 +24,6 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 # A change is stored under the time at which its transaction began: it may be seen later.
 OVERLAP = dt.timedelta(seconds=10)
-FORGOTTEN_URI = "memory://forgotten"
 
 Listener = Callable[[ServerEvent], None]
 

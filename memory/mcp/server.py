@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
+from django.db.models import QuerySet
 from django.urls import reverse
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
@@ -15,7 +16,7 @@ from pydantic import BaseModel, Field
 from chat.models import SavedPrompt
 from memory.access.programs import ProgramAccess
 from memory.mcp import reading
-from memory.mcp.call import CallError, ProgramCall, uri_of
+from memory.mcp.call import FORGOTTEN_URI, CallError, ProgramCall, uri_of
 from memory.mcp.call import carried_out as carried_out_in_call
 from memory.mcp.reading import FOUND_MAX_COUNT, READING_MAX_LINES
 from memory.provenance.programs import forgotten_since
@@ -35,7 +36,6 @@ Query = Annotated[str, Field(description="In natural words and with names.", max
 Count = Annotated[int, Field(ge=1, le=FOUND_MAX_COUNT)]
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 SAVES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-FORGOTTEN_URI = "memory://forgotten"
 MARKDOWN = "text/markdown"
 
 
@@ -170,14 +170,20 @@ def _resources(call: ProgramCall, access: ProgramAccess) -> list[Resource]:
 
 
 def _prompts(call: ProgramCall, access: ProgramAccess) -> list[Prompt]:
-    return [Prompt(name=row.name, description=row.text[:200]) for row in SavedPrompt.objects.filter(owner=access.user)]
+    return [Prompt(name=row.name, description=row.text[:200]) for row in _saved_prompts(access)]
 
 
 def _prompt(call: ProgramCall, access: ProgramAccess, name: str) -> GetPromptResult:
-    row = SavedPrompt.objects.filter(owner=access.user, name=name).first()
+    row = _saved_prompts(access).filter(name=name).first()
     if row is None:
         raise CallError(f"There is no saved prompt “{name}”.")
     return GetPromptResult(messages=[PromptMessage(role="user", content=TextContent(type="text", text=row.text))])
+
+
+def _saved_prompts(access: ProgramAccess) -> QuerySet[SavedPrompt]:
+    """Return the saved prompts of the person, which are theirs alone: none for a program that has spaces only."""
+    found = SavedPrompt.objects.filter(owner=access.user)
+    return found if any(map(access.is_own, access.spaces)) else found.none()
 
 
 def _forgotten(call: ProgramCall, access: ProgramAccess) -> list[dict[str, str]]:
