@@ -157,15 +157,15 @@ def folder_refused(refusal: InvalidTextError | organising.TooManyFoldersError | 
 
 
 def answered(request: SignedInRequest, toast: Toast, *, is_deleted: bool = False) -> HttpResponse:
-    """Return the chat's list with the toast to htmx, unless the shown session is deleted (`is_deleted`); redirect
-    otherwise, and store the toast for the next page."""
-    if request.htmx and not is_deleted:
-        return pages.listed(request, request.POST.get("current", ""), toast)
+    """Return the sidebar's list with the toast to htmx, unless the shown session is deleted (`is_deleted`) or a page
+    that lists conversations itself names where to go back (`next`); redirect otherwise, and store the toast for the
+    next page."""
+    current, back = request.POST.get("current", ""), request.POST.get("next", "")
+    if request.htmx and not is_deleted and (current or not back):
+        return pages.listed(request, current, toast)
     toasts.keep(request, toast)
-    if request.htmx:
-        return HttpResponseClientRedirect("/")
-    back = request.POST.get("next", "")
-    return redirect(back if url_has_allowed_host_and_scheme(back, allowed_hosts=None) else "chat")
+    target = "/" if is_deleted or not url_has_allowed_host_and_scheme(back, allowed_hosts=None) else back
+    return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
 
 
 @require_http_methods(["GET", "POST"])

@@ -188,7 +188,8 @@ def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict
 @login_required
 @require_GET
 def session_list(request: SignedInRequest) -> HttpResponse:
-    """Show the sidebar's list, and the title of the session that the page shows (`current`)."""
+    """Show the sidebar's list, and the title of the session that the page shows (`current`; pages without a
+    conversation name none)."""
     return listed(request, request.GET.get("current", ""))
 
 
@@ -197,6 +198,7 @@ def listed(request: SignedInRequest, current: str, toast: Toast | None = None) -
     context = {"listing": listing_for(request), "session_id": shown and shown.pk, "current": shown, "toast": toast}
     fresh = {
         "refreshed": True,
+        "of_conversation": bool(current),
         "spaces": spaces.of_person(request.user),
         "waiting": extensions.memory().waiting_for(request.user),
     }
@@ -390,6 +392,14 @@ def stop(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     session = written_session(request.user, session_id)
     stopping.request_stop(request.user, session.pk, None)
     return redirect(session)
+
+
+@login_required
+@require_GET
+def more(request: SignedInRequest) -> HttpResponse:
+    """Show the links to what is used rarely, each with a sentence."""
+    return render(request, "chat/more.html")
+
 
 
 @login_required
