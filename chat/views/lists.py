@@ -20,7 +20,7 @@ from chat.library import organise as organising
 from chat.library import sidebar
 from chat.models import ChatSession, ChatSessionQuerySet, Folder, SessionRoute, placed
 from chat.views import pages, toasts
-from chat.views.own import managed_session, own_session
+from chat.views.own import is_closed_to, managed_session, own_session
 from chat.views.toasts import Toast
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
@@ -91,6 +91,7 @@ def menu(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
         "session": session,
         "is_managed": is_managed,
         "is_own": session.owner_id == request.user.pk,
+        "may_end": not (session.is_shared or is_closed_to(request.user, session)),
         "is_shareable": is_managed and (session.is_shared or (session.kind == "" and session.route_id is None)),
         "is_shared": session.shared_links.live().exists(),
         "folders": request.user.folders.all(),

@@ -58,7 +58,7 @@ async def test_a_space_is_made_filled_and_talked_in(live, ada, stranger, scripte
         await expect(page.get_by_text("Saved.")).to_be_visible()
         # A conversation that is begun here is in the space, and says so.
         space = await in_database(Space.objects.shared().get)
-        await page.get_by_role("link", name="New conversation").first.click()
+        await page.locator("#main").get_by_role("link", name="New conversation").click()
         await expect(page.get_by_label("Space", exact=True)).to_have_value(str(space.pk))
         await ask(page, "When do we oil?")
         mark = page.get_by_role("main").get_by_role("link", name="Engine room")
@@ -67,11 +67,12 @@ async def test_a_space_is_made_filled_and_talked_in(live, ada, stranger, scripte
         await expect(page.get_by_label("Space", exact=True)).to_have_count(0)
         await looks_right(page)
         await mark.click()
-        await expect(page.get_by_role("link", name="When do we oil?")).to_be_visible()
+        await expect(page.locator("#main").get_by_role("link", name="When do we oil?")).to_be_visible()
         await looks_right(page)
         # Moved out of it, it is private as before, and not listed here.
-        await page.get_by_role("link", name="When do we oil?").click()
+        await page.locator("#main").get_by_role("link", name="When do we oil?").click()
         await page.get_by_role("link", name="More for this conversation").click()
+        await page.locator("#head-menu").get_by_text("Share …").click()
         await page.get_by_role("link", name="Move to a space …").click()
         await expect(page.get_by_text("Nothing becomes visible to others")).to_be_visible()
         await looks_right(page)
