@@ -68,7 +68,7 @@ async def test_by_the_keyboard_to_a_message(live, ada, tea):
         await page.get_by_label("Message", exact=True).press("Control+/")
         await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
         await page.keyboard.press("Escape")
-        await page.get_by_title("Account").click()
+        await page.goto("/more")
         await page.get_by_role("button", name="Keyboard shortcuts").click()
         await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
         assert await violations(page) == ""
