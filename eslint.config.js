@@ -30,6 +30,6 @@ export default [
       "prefer-const": "error",
     },
   },
-  { files: ["static/js/**"], languageOptions: { globals: globals.browser } },
+  { files: ["static/js/**", "tests/looks.js"], languageOptions: { globals: globals.browser } },
   { files: ["tests/js/**", "*.config.js"], languageOptions: { globals: globals.node } },
 ];
