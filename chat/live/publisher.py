@@ -33,7 +33,7 @@ from oneclaw import pubsub
 from oneclaw.llm import Block, ModelRequestError
 from oneclaw.llm.transport.pace import frame_seconds
 
-# The model's text is read once in a frame too: a frame is not postponed for the inexactness of the timers of both.
+# A frame is not postponed for the inexactness of the timer with which the model's text is read.
 EARLY_SECONDS = 0.01
 
 
@@ -70,7 +70,9 @@ def answer_left() -> Callable[[], None]:
 class TurnPublisher(TurnListener):
     """Publishes one running turn in the room of its session (a LiveTurn, too).
 
-    The first text leaves at once, then a frame each `frame_seconds`.
+    The first text leaves at once, then a frame each `frame_seconds`. These are counted from when the text of the last
+    frame was read: the model's text is read once in a frame too (oneclaw/llm/transport/reading.py), so that after a
+    frame that had to wait the next one leaves when its text is read, and every later one as well.
     """
 
     def __init__(self, running: RunningTurn) -> None:
@@ -84,7 +86,7 @@ class TurnPublisher(TurnListener):
         # Whether it waits for a slot (chat/turns/slots.py).
         self.is_waiting = False
         self._loop = asyncio.get_running_loop()
-        self._next_frame_at = 0.0
+        self._grew_at = self._next_frame_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -107,8 +109,9 @@ class TurnPublisher(TurnListener):
         self._room.publish(lambda: waiting_frame(is_waiting))
 
     def grew(self) -> None:
+        self._grew_at = self._loop.time()
         if self._timer is None:
-            delay = self._next_frame_at - self._loop.time()
+            delay = self._next_frame_at - self._grew_at
             if delay <= EARLY_SECONDS:
                 self._publish_blocks()
             else:
@@ -175,7 +178,7 @@ class TurnPublisher(TurnListener):
 
     def _publish_blocks(self) -> None:
         self._timer = None
-        self._next_frame_at = self._loop.time() + frame_seconds()
+        self._next_frame_at = self._grew_at + frame_seconds()
         if not self._room.outboxes:
             return
         for index, html in self._answer.changes():
