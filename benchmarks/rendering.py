@@ -1,4 +1,5 @@
-"""What Markdown costs while it streams: processor time of a growing answer for each 1,000 deltas, and its bytes.
+"""What Markdown costs while it streams: processor time of a growing answer for each 1,000 deltas, and the kilobytes
+that each page is sent, as whole blocks and as what was appended.
 
     python benchmarks/rendering.py [--size 8] [--looks 4] [--rounds 3] [--only WORD]
 
@@ -88,21 +89,38 @@ def texts(chars: int) -> dict[str, str]:
     return {name: text[:chars] for name, text in found.items()}
 
 
-def measure(text: str, size: int, looks: int) -> tuple[float, float, float]:
-    """Milliseconds of processor time for 1,000 deltas, those of the slowest look, and kilobytes of the changes."""
+def measure(text: str, size: int, looks: int) -> tuple[float, float]:
+    """Milliseconds of processor time for 1,000 deltas, and those of the slowest look."""
     from chat.models import Message
     from chat.turns.answer import GrowingAnswer
 
     deltas = [text[start : start + size] for start in range(0, len(text), size)]
-    growing, began, slowest, sent = GrowingAnswer(Message(pk=1)), time.process_time(), 0.0, 0
+    growing, began, slowest = GrowingAnswer(Message(pk=1)), time.process_time(), 0.0
     for number, delta in enumerate(deltas):
         growing.add_text(0, delta)
         if number % looks == 0:
             look = time.process_time()
-            sent += sum(len(html.encode()) for _, html in growing.changes())
+            growing.changes()
             slowest = max(slowest, time.process_time() - look)
     growing.shown()
-    return (time.process_time() - began) / len(deltas) * 1e6, slowest * 1e3, sent / len(deltas)
+    return (time.process_time() - began) / len(deltas) * 1e6, slowest * 1e3
+
+
+def kilobytes(text: str, size: int, looks: int, *, appends: bool) -> float:
+    """Kilobytes of the frames of 1,000 deltas."""
+    from chat.live.growing_blocks import GrowingBlock
+    from chat.models import Message
+    from chat.turns.answer import GrowingAnswer
+
+    growing, sent, count = GrowingAnswer(Message(pk=1)), {}, 0
+    starts = range(0, len(text), size * looks)
+    for revision, start in enumerate(starts, 1):
+        growing.add_text(0, text[start : start + size * looks])
+        for index, html in growing.changes():
+            block = GrowingBlock("1234", index, revision, html)
+            count += len(block.text_after(sent.get(index) if appends else None).encode())
+            sent[index] = block
+    return count / (len(starts) * looks)
 
 
 def measure_whole(text: str, size: int, looks: int) -> float:
@@ -136,11 +154,11 @@ def main() -> None:
         if words and chosen.only not in name:
             continue
         found = [measure(text, chosen.size, chosen.looks) for _ in range(chosen.rounds)]
-        best, slowest = min(ms for ms, _, _ in found), min(ms for _, ms, _ in found)
+        best, slowest = min(ms for ms, _ in found), min(ms for _, ms in found)
+        whole, appended = (kilobytes(text, chosen.size, chosen.looks, appends=appends) for appends in (False, True))
         words = words or best
-        line = (
-            f"{name:52} {best:7.1f} ms  {best / words:5.1f} × words  slowest {slowest:5.1f} ms  {found[0][2]:8.1f} kB"
-        )
+        line = f"{name:52} {best:7.1f} ms  {best / words:5.1f} × words  slowest {slowest:5.1f} ms"
+        line += f"  whole blocks {whole:7.1f} kB  appended {appended:6.1f} kB"
         if chosen.whole:
             line += f"  whole {measure_whole(text[: len(text) // 10], chosen.size, chosen.looks):7.1f} ms"
         print(line, flush=True)

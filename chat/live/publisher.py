@@ -8,11 +8,10 @@ from typing import Any
 from chat.conversations.shared import queue
 from chat.conversations.shown import just_stored
 from chat.conversations.transcript import cards_of_unrun
+from chat.live.growing_blocks import GrowingBlock
 from chat.live.rooms import room_of
 from chat.live.server_frames import (
-    BlockFrame,
     MessageFrame,
-    block_frame,
     done_frame,
     failure_frame,
     making_room_frame,
@@ -85,6 +84,8 @@ class TurnPublisher(TurnListener):
         self._published_end = False
         # Whether it waits for a slot (chat/turns/slots.py).
         self.is_waiting = False
+        # Incremented whenever blocks are sent: two of a block with the same revision are equal.
+        self._revision = 0
         self._loop = asyncio.get_running_loop()
         self._grew_at = self._next_frame_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -144,6 +145,7 @@ class TurnPublisher(TurnListener):
 
     def closed(self) -> None:
         self._cancel_timer()
+        self._room.forget_blocks()
         if self._room.running is self:
             self._room.running = None
         if self._room.behind or not self._follows or not self._published_end:
@@ -161,8 +163,9 @@ class TurnPublisher(TurnListener):
     def message_frame(self) -> MessageFrame:
         return message_frame(self._shown(self._answer.message), {})
 
-    def block_frames(self) -> list[BlockFrame]:
-        return [self._block_frame(index, html) for index, html in enumerate(self._answer.shown())]
+    def blocks(self) -> list[GrowingBlock]:
+        self._revision += 1
+        return [self._block(index, html) for index, html in enumerate(self._answer.shown())]
 
     # -- Internals -----------------------------------------------------------------------------------
 
@@ -174,6 +177,7 @@ class TurnPublisher(TurnListener):
         self._cancel_timer()
         if self._follows:
             self._room.complete_seq = max(self._room.complete_seq, answer.seq)
+        self._room.forget_blocks()
         self._room.publish_whole(lambda: [message_frame(self._shown(answer), cards), done_frame(answer, final=final)])
 
     def _publish_blocks(self) -> None:
@@ -181,11 +185,12 @@ class TurnPublisher(TurnListener):
         self._next_frame_at = self._grew_at + frame_seconds()
         if not self._room.outboxes:
             return
+        self._revision += 1
         for index, html in self._answer.changes():
-            self._room.publish(self._block_frame(index, html), ("block", self._answer.message.pk, index))
+            self._room.publish_block(self._block(index, html))
 
-    def _block_frame(self, index: int, html: str) -> BlockFrame:
-        return block_frame(self._answer.message, index, self._answer.revision, html)
+    def _block(self, index: int, html: str) -> GrowingBlock:
+        return GrowingBlock(str(self._answer.message.pk), index, self._revision, html)
 
     def _publish_card(self, use: Block, card: Card) -> None:
         answer = self._answer.message

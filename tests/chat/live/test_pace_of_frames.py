@@ -74,12 +74,12 @@ def shown_late(early=(), deltas=200):
         room.outboxes.add(Outbox())
         frames = []
 
-        def publish(frame, key=None):
+        def publish(block):
             frames.append(loop.time())
-            for number in range(frame["html"].count(" w") + frame["html"].startswith("<p>w")):
+            for number in range(block.html.count("w")):
                 found.setdefault(number, loop.time() - number * DELTA_SECONDS)
 
-        room.publish = publish
+        room.publish_block = publish
         await Reader(publisher, answer, early).run(deltas)
         publisher.closed()
         return len(frames)
