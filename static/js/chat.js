@@ -149,7 +149,7 @@ const timers = new Map();
 /** @type {{ [Name in Effect["do"]]: (effect: Extract<Effect, { do: Name }>) => void }} */
 const effects = {
   say: ({ frame }) => sayNow(frame),
-  open: () => socket.say({ type: "open", session, last_seq: lastSeq(), person }),
+  open: () => socket.say({ type: "open", session, last_seq: lastSeq(), person, appends: true }),
   startPolling: () => polling.start(),
   stopPolling: () => polling.stop(),
   start({ timer, milliseconds }) {
@@ -278,7 +278,8 @@ const takers = {
     dispatch({ type: "message", lacksNews: conversation.lacksNewsBefore(frame.seq) });
   },
   block(frame) {
-    conversation.setBlock(frame);
+    // What a frame continues was lost: the answer to `open` has the whole.
+    if (!conversation.setBlock(frame)) dispatch({ type: "blockMissed" });
     composer.hush("retrying");
   },
   tool(frame) {
