@@ -753,6 +753,8 @@ CELERY_BEAT_SCHEDULE = {
 
 # -- What it tells its operators ------------------------------------------------------------------
 
+# Networks of its own to which addresses may lead that people enter on a page (oneclaw/outgoing/purposes.py).
+OUTGOING_NETWORKS = environment.networks("ONECLAW_OUTGOING_NETWORKS")
 # The address of a collector that is sent each event, and the secret of its signatures (whsec_ and Base64).
 AUDIT_WEBHOOK = environment.address("ONECLAW_AUDIT_WEBHOOK", ["https", "http"])
 AUDIT_WEBHOOK_SECRET = environment.text("ONECLAW_AUDIT_WEBHOOK_SECRET")
