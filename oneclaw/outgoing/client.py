@@ -174,8 +174,13 @@ class _Body(httpx2.SyncByteStream):
         assert isinstance(self._answer.stream, Iterable)
         received = iter(self._answer.stream)
         while True:
-            with _until(self._ends_at), _errors_of_httpx2():
-                data = next(received, None)
+            try:
+                with _until(self._ends_at), _errors_of_httpx2():
+                    data = next(received, None)
+            except httpx2.ReadTimeout as error:
+                if self._ends_at is not None and time.monotonic() >= self._ends_at:
+                    raise EndlessAnswerError("the answer took too long") from error
+                raise
             if data is None:
                 return
             yield from self._bounded.pieces(data)

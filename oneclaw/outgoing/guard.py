@@ -42,9 +42,11 @@ def check_url(url: str, purpose: Purpose) -> None:
     except ValueError:
         raise RefusedError("outgoing.form_refused", host="") from None
     check_form(parts.scheme, host, "@" in parts.netloc, purpose)
+    name = host.rstrip(".")
     try:
         # Also forms such as 2852039166 and 0xa9.254.169.254, which the system resolves.
-        address = host if ":" in host else socket.inet_ntoa(socket.inet_aton(host.rstrip(".")))
+        is_local = name == "localhost" or name.endswith(".localhost")
+        address = host if ":" in host else socket.inet_ntoa(socket.inet_aton("127.0.0.1" if is_local else name))
     except OSError:
         return
     check_address(address, port, purpose, host)

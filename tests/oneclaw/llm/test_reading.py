@@ -12,8 +12,9 @@ from contextlib import aclosing
 import pytest
 
 from oneclaw import llm
-from oneclaw.llm import connection, facts
+from oneclaw.llm import facts
 from oneclaw.llm.transport import reading
+from oneclaw.outgoing import certificates
 from tests.spending import NOBODY, Spending
 
 REQUEST = llm.Request("claude-test", [], [{"role": "user", "content": "Hello?"}])
@@ -159,7 +160,7 @@ async def test_what_arrived_before_a_cut_is_kept_although_it_was_held(
     if encrypted:
         serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         serving.load_cert_chain(*certificate)
-        monkeypatch.setattr(connection, "_certificates", lambda _: ssl.create_default_context(cafile=certificate[0]))
+        monkeypatch.setattr(certificates, "trusted", lambda: ssl.create_default_context(cafile=certificate[0]))
     async with upstream(settings, serving) as served, aclosing(llm.stream(REQUEST, Spending(NOBODY))) as events:
         holding = asyncio.ensure_future(anext(events))
         writer = await served.asked.get()
