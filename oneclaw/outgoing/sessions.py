@@ -1,6 +1,7 @@
 """Make guarded HTTP requests for libraries that take a session of requests."""
 
 import io
+import logging
 import os
 import ssl
 from typing import Any
@@ -13,6 +14,8 @@ from urllib3 import HTTPHeaderDict, HTTPResponse
 from oneclaw.outgoing.client import client
 from oneclaw.outgoing.guard import RefusedError
 from oneclaw.outgoing.purposes import Purpose
+
+logger = logging.getLogger(__name__)
 
 # The exception of requests for each of httpx2, the more specific one first.
 ERRORS: tuple[tuple[type[Exception], type[requests.RequestException]], ...] = (
@@ -71,6 +74,8 @@ class GuardedAdapter(HTTPAdapter):
             ):
                 content = answer.read()
         except RefusedError as error:
+            # The libraries that use the session do not show why it failed.
+            logger.warning("%s", error.reason.in_english)
             raise RefusedSessionError(error.reason.in_english, request=request) from error
         except tuple(known for known, _ in ERRORS) as error:
             meant = next(meant for known, meant in ERRORS if isinstance(error, known))

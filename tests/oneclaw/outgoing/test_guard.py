@@ -28,7 +28,7 @@ from oneclaw.outgoing.purposes import (
 )
 from oneclaw.outgoing.sessions import session
 from oneclaw.outgoing.streaming import AiohttpTransport
-from tests.oneclaw.outgoing.canary import ALLOWED_HOST, CANARY_HOST, Resolver, bomb, serving
+from tests.canary import ALLOWED_HOST, CANARY_HOST, Resolver, bomb, serving
 
 # Of the strictest reach, with every port, so that only addresses are refused.
 STRICT = Purpose(Reach.PUBLIC, seconds=2, answer_max_bytes=100_000, redirects_max_count=3)

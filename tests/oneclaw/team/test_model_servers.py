@@ -314,7 +314,6 @@ def test_an_address_is_taken_as_the_client_needs_it(typed, address, settings):
         "http://localhost:11434/v1",
         "http://10.0.0.7",
         "http://100.64.0.1",
-        "https://models.example.org:25",
     ],
 )
 def test_what_is_no_address_of_a_model_server_is_refused(typed):
