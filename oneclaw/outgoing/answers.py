@@ -8,7 +8,7 @@ import httpx2
 # What a decompressor gives at once.
 PIECE_MAX_BYTES = 64 * 1024
 # With this, zlib reads the headers of gzip and of zlib.
-ANY_HEADER = zlib.MAX_WBITS | 32
+ANY_HEADER_BITS = zlib.MAX_WBITS | 32
 ENCODINGS = ("gzip", "x-gzip", "deflate")
 # They describe the body before it is decompressed, or are not kept from one request to the next.
 DROPPED_HEADERS = (b"content-encoding", b"content-length", b"set-cookie", b"set-cookie2")
@@ -31,7 +31,7 @@ class BoundedAnswer:
             raise EndlessAnswerError(f"the answer has {length} bytes")
         if encoding not in ("", "identity", *ENCODINGS):
             raise httpx2.DecodingError(f"the answer has the encoding {encoding[:40]}")
-        self._decompressor = zlib.decompressobj(ANY_HEADER) if encoding in ENCODINGS else None
+        self._decompressor = zlib.decompressobj(ANY_HEADER_BITS) if encoding in ENCODINGS else None
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """Yield the content of `data`. Raise EndlessAnswerError when the answer becomes too large."""
