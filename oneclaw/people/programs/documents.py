@@ -72,7 +72,10 @@ def is_due(client_id: str, person_id: int) -> bool:
 
 
 def read(client_id: str) -> Client:
-    """Return the program of the document at `client_id` as it describes itself now, not saved. Raise ProgramDocumentError."""
+    """Return the program of the document at `client_id` as it describes itself now, not saved.
+
+    Raise ProgramDocumentError.
+    """
     try:
         with guarded_client(PROGRAM_DOCUMENT) as http:
             response = http.get(client_id, headers={"accept": "application/json"})
