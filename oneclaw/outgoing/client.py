@@ -61,13 +61,14 @@ class GuardedTransport(httpx2.BaseTransport):
     def __init__(self, purpose: Purpose, seconds: float | None, context: ssl.SSLContext) -> None:
         """Take the purpose, the time of a request with its answer, and the trusted certificates."""
         self._purpose, self._seconds, self._context = purpose, seconds, context
+        self._proxies = guard.Proxies(purpose)
         # By the proxy; None: direct connections.
         self._pools: dict[str | None, httpcore2.ConnectionPool] = {}
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         purpose, url = self._purpose, request.url
         guard.check_form(url.scheme, url.host, bool(url.userinfo), purpose)
-        proxy = guard.proxy_of(url.scheme, url.host, purpose)
+        proxy = self._proxies.proxy_of(url.scheme, url.host)
         if proxy:
             guard.check_url(str(url), purpose)
             guard.check_behind_proxy(url.host, url.port or guard.DEFAULT_PORTS[url.scheme], purpose)

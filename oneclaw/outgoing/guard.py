@@ -100,15 +100,19 @@ def resolved(host: str, port: int, purpose: Purpose) -> Sequence[str]:
     return allowed(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found), host, port, purpose)
 
 
-def proxy_of(scheme: str, host: str, purpose: Purpose) -> str | None:
-    """Return the proxy of the environment for a request; None: it is sent directly, as always to this machine."""
-    if not purpose.uses_proxies or host in LOOPBACK_HOSTS:
-        return None
-    found = getproxies()
-    proxy = found.get(scheme) or found.get("all")
-    if not proxy or proxy_bypass(host):
-        return None
-    return proxy if "://" in proxy else f"http://{proxy}"
+class Proxies:
+    """The proxies of the environment for requests of a purpose, as they are when a client is made: reading them takes
+    0.15 ms."""
+
+    def __init__(self, purpose: Purpose) -> None:
+        self._by_scheme = getproxies() if purpose.uses_proxies else {}
+
+    def proxy_of(self, scheme: str, host: str) -> str | None:
+        """Return the proxy for a request; None: it is sent directly, as always to this machine."""
+        proxy = self._by_scheme.get(scheme) or self._by_scheme.get("all")
+        if not proxy or host in LOOPBACK_HOSTS or proxy_bypass(host):
+            return None
+        return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def check_behind_proxy(host: str, port: int, purpose: Purpose) -> None:

@@ -44,7 +44,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
     """
 
     def __init__(self, purpose: Purpose, limits: httpx2.Limits) -> None:
-        self._purpose, self._limits = purpose, limits
+        self._purpose, self._limits, self._proxies = purpose, limits, guard.Proxies(purpose)
         # Direct connections, and those to a proxy of the environment, whose own address is not checked.
         self._direct: aiohttp.ClientSession | None = None
         self._proxied: aiohttp.ClientSession | None = None
@@ -52,7 +52,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         purpose, url = self._purpose, request.url
         guard.check_form(url.scheme, url.host, bool(url.userinfo), purpose)
-        proxy = guard.proxy_of(url.scheme, url.host, purpose)
+        proxy = self._proxies.proxy_of(url.scheme, url.host)
         if proxy:
             guard.check_url(str(url), purpose)
             port = url.port or guard.DEFAULT_PORTS[url.scheme]
