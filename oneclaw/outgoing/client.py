@@ -81,7 +81,8 @@ class GuardedTransport(httpx2.BaseTransport):
         )
         ends_at = time.monotonic() + self._seconds if self._seconds else None
         with _until(ends_at), _errors_of_httpx2():
-            answer = self._pool_of(proxy).handle_request(sent)
+            pool = self._pools.get(proxy) or self._pools.setdefault(proxy, self._new_pool(proxy))
+            answer = pool.handle_request(sent)
         try:
             bounded = BoundedAnswer(answer.headers, purpose.answer_max_bytes)
         except httpx2.HTTPError:
@@ -93,11 +94,6 @@ class GuardedTransport(httpx2.BaseTransport):
     def close(self) -> None:
         for pool in self._pools.values():
             pool.close()
-
-    def _pool_of(self, proxy: str | None) -> httpcore2.ConnectionPool:
-        if proxy not in self._pools:
-            self._pools[proxy] = self._new_pool(proxy)
-        return self._pools[proxy]
 
     def _new_pool(self, proxy: str | None) -> httpcore2.ConnectionPool:
         if proxy is None:

@@ -6,7 +6,6 @@ import json
 import socket
 import ssl
 import struct
-import subprocess
 from contextlib import aclosing
 
 import pytest
@@ -15,6 +14,7 @@ from oneclaw import llm
 from oneclaw.llm import facts
 from oneclaw.llm.transport import reading
 from oneclaw.outgoing import certificates
+from tests.certificates import made
 from tests.spending import NOBODY, Spending
 
 REQUEST = llm.Request("claude-test", [], [{"role": "user", "content": "Hello?"}])
@@ -142,13 +142,7 @@ async def test_texts_of_one_frame_are_read_together_and_the_first_at_once(settin
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
     """A certificate of 127.0.0.1, and its key."""
-    folder = tmp_path_factory.mktemp("certificate")
-    files = folder / "certificate.pem", folder / "key.pem"
-    name = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    out = ["-nodes", "-days", "2", "-out", str(files[0]), "-keyout", str(files[1])]
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", *name, *out]
-    subprocess.run(command, check=True, capture_output=True)
-    return files
+    return made(tmp_path_factory.mktemp("certificate"), "IP:127.0.0.1")
 
 
 @pytest.mark.parametrize("cut", [cut_with_reset, cut_with_end])

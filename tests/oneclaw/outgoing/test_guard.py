@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import functools
 import socket
+import ssl
 import time
 import tracemalloc
 
@@ -11,7 +12,7 @@ import httpx2
 import pytest
 import requests
 
-from oneclaw.outgoing import guard
+from oneclaw.outgoing import certificates, guard
 from oneclaw.outgoing.answers import EndlessAnswerError
 from oneclaw.outgoing.client import client
 from oneclaw.outgoing.guard import RefusedError
@@ -29,6 +30,7 @@ from oneclaw.outgoing.purposes import (
 from oneclaw.outgoing.sessions import session
 from oneclaw.outgoing.streaming import AiohttpTransport
 from tests.canary import ALLOWED_HOST, CANARY_HOST, Resolver, bomb, serving
+from tests.certificates import made
 
 # Of the strictest reach, with every port, so that only addresses are refused.
 STRICT = Purpose(Reach.PUBLIC, seconds=2, answer_max_bytes=100_000, redirects_max_count=3)
@@ -183,6 +185,25 @@ def test_a_name_whose_address_changes_after_the_check_does_not_lead_elsewhere(ca
     assert fetch(f"http://rebinds.example.org:{allowed.server_port}/").status_code == 200
     host = dict(allowed.received[-1][1])["Host"]
     assert (host, canary.reached) == (f"rebinds.example.org:{allowed.server_port}", 0)
+
+
+@WAYS
+def test_the_name_stays_in_the_certificate_and_in_sni(allowed, resolver, fetch, monkeypatch, tmp_path):
+    files = made(tmp_path, "DNS:models.example.org")
+    serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    serving.load_cert_chain(*files)
+    asked = []
+    serving.sni_callback = lambda socket, name, context: asked.append(name)
+    allowed.socket = serving.wrap_socket(allowed.socket, server_side=True)
+    trusted = ssl.create_default_context(cafile=files[0])
+    monkeypatch.setattr(certificates, "trusted", lambda: trusted)
+    for name in ("models.example.org", "other.example.org"):
+        resolver.names[name] = [[ALLOWED_HOST]]
+    assert fetch(f"https://models.example.org:{allowed.server_port}/").status_code == 200
+    with pytest.raises(FAILURES):
+        fetch(f"https://other.example.org:{allowed.server_port}/")
+    assert asked == ["models.example.org", "other.example.org"]
+    assert len(allowed.received) == 1
 
 
 @WAYS

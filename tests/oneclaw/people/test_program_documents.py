@@ -2,7 +2,6 @@
 
 import json
 import ssl
-import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -14,6 +13,7 @@ from oneclaw.models import ApiKey
 from oneclaw.outgoing import certificates
 from oneclaw.people.programs import documents
 from oneclaw.people.programs.tokens import grant_of_any
+from tests.certificates import made
 from tests.oneclaw.people.test_program_sign_in import REDIRECT, SignIn
 
 pytestmark = pytest.mark.django_db
@@ -21,13 +21,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("certificate")
-    files = folder / "certificate.pem", folder / "key.pem"
-    name = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    out = ["-nodes", "-days", "2", "-out", str(files[0]), "-keyout", str(files[1])]
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", *name, *out]
-    subprocess.run(command, check=True, capture_output=True)
-    return files
+    return made(tmp_path_factory.mktemp("certificate"), "IP:127.0.0.1")
 
 
 @pytest.fixture
