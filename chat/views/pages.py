@@ -195,7 +195,7 @@ def session_list(request: SignedInRequest) -> HttpResponse:
 
 def listed(request: SignedInRequest, current: str, toast: Toast | None = None) -> HttpResponse:
     shown = session_shown(request, current)
-    listing = shown_sessions(listing_for(request), shown and shown.pk)
+    listing = shown_sessions(listing_for(request), shown.pk if shown else None)
     context = {"listing": listing, "current": shown, "toast": toast}
     fresh = {
         "refreshed": True,
@@ -221,7 +221,7 @@ def older_sessions(request: SignedInRequest) -> HttpResponse:
     except ValueError:
         raise Http404 from None
     shown = session_shown(request, request.GET.get("current", ""))
-    listing = shown_sessions(sidebar.older(request.user, edge), shown and shown.pk)
+    listing = shown_sessions(sidebar.older(request.user, edge), shown.pk if shown else None)
     return render(request, "chat/_older.html", {"listing": listing})
 
 
