@@ -1,14 +1,29 @@
-"""Make the data folder, which only the account that runs OneClaw may read."""
+"""Find and make the data folder, which only the account that runs OneClaw may read."""
 
 import os
+import sys
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
+
+from oneclaw.config import release
 
 # What OneClaw writes there. The embedded server and its programs have modes and an account of their own.
 PRIVATE_FOLDERS = ("workspaces", "attachments", "imports", "queue", "static")
 # New files and folders of the processes of `serve` are readable by their account only.
 PRIVATE_UMASK_BITS = 0o077
+
+
+def usual_home() -> Path:
+    """Return the data folder without ONECLAW_HOME: `data` in a checkout, else where this platform keeps data of
+    programs."""
+    if not release.is_installed():
+        return release.root() / "data"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "oneclaw"
+    # The specification of XDG ignores a relative path.
+    folder = Path(os.environ.get("XDG_DATA_HOME", "").strip())
+    return (folder if folder.is_absolute() else Path.home() / ".local" / "share") / "oneclaw"
 
 
 def make_home(home: Path) -> None:

@@ -21,6 +21,7 @@ from django.db import connection
 from oneclaw import files, invariants
 from oneclaw.audit.record import record
 from oneclaw.config import environment
+from oneclaw.config.release import is_newer, version
 from oneclaw.models import AuditKind, ModelServer
 from oneclaw.ops.backup import (
     DATABASE,
@@ -133,6 +134,10 @@ def checked(archive: tarfile.TarFile) -> Manifest:
     manifest = Manifest(**json.loads(_read(archive, MANIFEST)))
     if manifest.format != FORMAT_NUMBER:
         raise RestoreError(f"The backup has format {manifest.format}; this release reads {FORMAT_NUMBER}.")
+    if is_newer(manifest.release):
+        raise RestoreError(
+            f"The backup was made by release {manifest.release}, and this is {version()}: restore it with that release."
+        )
     names = [member.name for member in archive if member.isreg()]
     if sorted(names) != sorted([*manifest.members, MANIFEST]) or DATABASE not in manifest.members:
         raise RestoreError("The backup is incomplete, or has files that its manifest does not name.")
