@@ -23,7 +23,7 @@ BASE_DIR, RELEASE_ROOT = release.PACKAGES, release.root()
 # -- Where the data is ---------------------------------------------------------------------------
 
 # The data folder: embedded database, workspaces (the Markdown files), secret key, uploads.
-HOME = Path(environment.text("ONECLAW_HOME", str(usual_home()))).expanduser().resolve()
+HOME = Path(environment.text("ONECLAW_HOME") or usual_home()).expanduser().resolve()
 WORKSPACES = HOME / "workspaces"
 # Uploaded conversations of other programs until they are imported, readable by this program only.
 IMPORTS = HOME / "imports"

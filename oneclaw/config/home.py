@@ -16,14 +16,18 @@ PRIVATE_UMASK_BITS = 0o077
 
 def usual_home() -> Path:
     """Return the data folder without ONECLAW_HOME: `data` in a checkout, else where this platform keeps data of
-    programs."""
+    programs. Raise ImproperlyConfigured when this account has no home folder."""
     if not release.is_installed():
         return release.root() / "data"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "oneclaw"
     # The specification of XDG ignores a relative path.
     folder = Path(os.environ.get("XDG_DATA_HOME", "").strip())
-    return (folder if folder.is_absolute() else Path.home() / ".local" / "share") / "oneclaw"
+    if folder.is_absolute() and sys.platform != "darwin":
+        return folder / "oneclaw"
+    try:
+        person = Path.home()
+    except RuntimeError:
+        raise ImproperlyConfigured("This account has no home folder: set ONECLAW_HOME to the data folder.") from None
+    return person / ("Library/Application Support" if sys.platform == "darwin" else ".local/share") / "oneclaw"
 
 
 def make_home(home: Path) -> None:

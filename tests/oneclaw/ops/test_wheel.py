@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
 from oneclaw.config import release
 from oneclaw.config.home import usual_home
@@ -95,6 +96,18 @@ def test_an_installed_wheel_has_the_data_folder_of_its_platform(monkeypatch, pla
     monkeypatch.setenv("HOME", "/home/ada")
     monkeypatch.setenv("XDG_DATA_HOME", variable)
     assert str(usual_home()) == expected
+
+
+def test_an_account_without_a_home_is_asked_for_the_data_folder(monkeypatch):
+    monkeypatch.setattr(release, "is_installed", lambda: True)
+    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    with pytest.raises(ImproperlyConfigured, match="This account has no home folder: set ONECLAW_HOME"):
+        usual_home()
+
+
+def homeless() -> Path:
+    raise RuntimeError("Could not determine home directory.")
 
 
 class Installed:

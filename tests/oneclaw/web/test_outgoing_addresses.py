@@ -9,7 +9,13 @@ from tests.stage import ROOT
 # The model's server and those of embeddings, each asked with the operator's own key.
 ASKED = {"api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com"}
 # Names of XML vocabularies, and examples in sentences: nothing is fetched there.
-NAMES_ONLY = {"schemas.auth0.com", "schemas.microsoft.com", "schemas.xmlsoap.org", "schemas.openxmlformats.org", "www.w3.org"}
+NAMES_ONLY = {
+    "schemas.auth0.com",
+    "schemas.microsoft.com",
+    "schemas.xmlsoap.org",
+    "schemas.openxmlformats.org",
+    "www.w3.org",
+}
 OF_THIS_MACHINE = {"127.0.0.1", "localhost"}
 HOST = re.compile(r"\b(?:https?|wss?)://([\w-]+(?:\.[\w-]+)*)")
 # What the page loads or sends by itself: a script, a style sheet, a picture, a frame, a request.
