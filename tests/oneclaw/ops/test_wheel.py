@@ -147,7 +147,7 @@ class Installed:
         self.house.code = self.folder
         self.house.urls = [f"http://127.0.0.1:{port}"]
         running = self.house.start("run", [str(self.program), "run"], PORT=str(port))
-        self.house.wait_until_ready(120)
+        self.house.wait_until_ready(300)
         status, page = self.house.get("/accounts/login/")
         assert status == 200
         style = re.search(r'href="(/static/[^"]+\.css)"', page)
@@ -159,7 +159,8 @@ class Installed:
 
 
 @pytest.mark.acceptance
-@pytest.mark.timeout(300)
+@pytest.mark.soak
+@pytest.mark.timeout(900)
 def test_it_runs_in_an_environment_of_its_own(wheel: Path, tmp_path):
     """Its code alone is installed; the packages that it needs are those of the tests."""
     with house() as found:
