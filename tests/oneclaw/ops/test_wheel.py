@@ -1,5 +1,6 @@
 """The wheel has everything that a checkout serves, and runs from an empty folder."""
 
+import lzma
 import os
 import re
 import shutil
@@ -184,6 +185,14 @@ def test_it_runs_in_an_environment_of_its_own(wheel: Path, tmp_path):
         restored = installed.run("restore", str(backup))
         assert "Everything is as it was." in restored.stdout, restored.stderr
         assert (found.folder / "home" / "pg18").exists()
+        # What the previous release left loses nothing.
+        previous = installed.home / "previous.tar"
+        previous.write_bytes(lzma.decompress((ROOT / "tests/faults/previous_release/backup.tar.xz").read_bytes()))
+        installed.environment["ONECLAW_HOME"] = str(found.folder / "previous")
+        restored = installed.run("restore", str(previous))
+        assert "Everything is as it was." in restored.stdout, restored.stderr
+        checked = installed.run("check_invariants")
+        assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 @pytest.mark.acceptance
