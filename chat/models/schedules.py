@@ -133,7 +133,7 @@ class BeatQuerySet(JobQuerySet["Beat"]):
 
     def to_send(self) -> list[int]:
         """Return the ids of the beats that a sweep sends to the workers: none where schedules are switched off."""
-        return [] if settings.HEARTBEAT == "disabled" else super().to_send()
+        return [] if settings.HEARTBEAT.mode == "disabled" else super().to_send()
 
 
 class Beat(Job):

@@ -112,7 +112,7 @@ def why_not(beat: Beat, checklist: str, fingerprint: str, now: dt.datetime) -> R
     """Return why no model is asked for `beat` at `now`; None when one is."""
     schedule = beat.schedule
     is_off = not (schedule.enabled or beat.by_hand) or not schedule.owner.is_active
-    if settings.HEARTBEAT == "disabled" or is_off:
+    if settings.HEARTBEAT.mode == "disabled" or is_off:
         return Reason("beat.off")
     if schedule.is_heartbeat:
         if not checklist:
@@ -124,8 +124,8 @@ def why_not(beat: Beat, checklist: str, fingerprint: str, now: dt.datetime) -> R
         if not beat.by_hand and fingerprint == schedule.quiet_hash:
             return Reason("beat.unchanged")
     asked, tokens = used_on_day(schedule.owner, now, but=beat)
-    code = quiet.is_used_up(asked, tokens, settings.HEARTBEAT_TOKENS)
-    most = {"beat.beats_used": quiet.DAY_MAX_BEATS, "beat.tokens_used": settings.HEARTBEAT_TOKENS}
+    code = quiet.is_used_up(asked, tokens, settings.HEARTBEAT.day_max_tokens)
+    most = {"beat.beats_used": quiet.DAY_MAX_BEATS, "beat.tokens_used": settings.HEARTBEAT.day_max_tokens}
     return Reason(code, {"most": most[code]}) if code else None
 
 

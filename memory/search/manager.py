@@ -86,7 +86,7 @@ class HybridSearchManager:
         self.private = sorted({space.pk for space in found if space.is_private})
         self.sources = Sources() if sources is None else sources
         self.statements = statements
-        self.floor = settings.SEARCH_FLOOR if floor is None else floor
+        self.floor = settings.SEARCH.floor if floor is None else floor
         # Whether the last search went by words alone, because no model made a vector of the question.
         self.is_by_words = False
 
@@ -109,7 +109,7 @@ class HybridSearchManager:
         neighbour in a passage may score: 0 gives single lines, infinity passages filled to SNIPPET_LENGTH characters.
         `fills_talk` fills passages around lines of talk.
         """
-        max_results = settings.SEARCH_RESULTS if max_results is None else max_results
+        max_results = settings.SEARCH.max_passages if max_results is None else max_results
         if not query.strip() or max_results < 1 or not self.spaces or not self.sources:
             return []
         # A shell passes bytes that are not Unicode as lone surrogates.
@@ -128,7 +128,7 @@ class HybridSearchManager:
         known = [one for one in question.concepts if not one.is_doubtful or contains(corpus, one)]
         question = replace(question, concepts=tuple(known) or question.concepts)
         weighed = leg_weights(model)
-        age = ages(corpus, found.lasting, today.toordinal(), settings.HALF_LIFE)
+        age = ages(corpus, found.lasting, today.toordinal(), settings.SEARCH.half_life_days)
         words = score_by_words(corpus, question, weighed, age)
         if said:
             words = replace(words, total=words.total + opinions.points(corpus.chunks["key"], said, query))
@@ -145,8 +145,8 @@ class HybridSearchManager:
                 corpus,
                 2 * max_results + 10,
                 slack,
-                settings.SNIPPET_LENGTH,
-                settings.MMR,
+                settings.SEARCH.snippet_max_chars,
+                settings.SEARCH.relevance,
                 fills_talk=fills_talk,
             )
             likely = np.union1d(around, chunks_of(runs)).tolist()
@@ -162,8 +162,8 @@ class HybridSearchManager:
             corpus,
             max_results + 1,
             slack,
-            settings.SNIPPET_LENGTH,
-            settings.MMR,
+            settings.SEARCH.snippet_max_chars,
+            settings.SEARCH.relevance,
             fills_talk=fills_talk,
         )
         said_in = np.array([document.is_transcript for document in found.documents], bool)
@@ -215,7 +215,7 @@ class HybridSearchManager:
         parameters: Parameters = self._whose() | {
             "spaces": self.spaces,
             "layout": LAYOUT_VERSION,
-            "exact": settings.EXACT_UNITS,
+            "exact": settings.SEARCH.exact_max_chunks,
             "model": asked.model,
             "ids": known.ids if known else "{}",
             "stamps": known.stamps if known else "{}",
@@ -391,7 +391,7 @@ def trimmed(run: Run, related: NDArray[np.bool_], total: NDArray[np.float64]) ->
 
 def is_large(found: SearchData) -> bool:
     """Return whether there are too many chunks for an exact scan, so that signs of vectors choose candidates."""
-    return len(found.corpus) > settings.EXACT_UNITS
+    return len(found.corpus) > settings.SEARCH.exact_max_chunks
 
 
 def chunks_of(runs: Iterable[Run]) -> list[int]:
@@ -401,10 +401,10 @@ def chunks_of(runs: Iterable[Run]) -> list[int]:
 
 def leg_weights(model: Embedder | None) -> LegWeights:
     """Return the weights of the two legs: the settings as multiples of their defaults, times the model's trust."""
-    text = settings.TEXT_WEIGHT / 0.3
+    text = settings.SEARCH.text_weight / 0.3
     if model is None:
         return LegWeights(text, 0)
-    return LegWeights(text, settings.VECTOR_WEIGHT / 0.7 * model.trust, model.unrelated, model.related)
+    return LegWeights(text, settings.SEARCH.vector_weight / 0.7 * model.trust, model.unrelated, model.related)
 
 
 def unless_mostly_missing(cosines: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -173,7 +173,7 @@ def build_passage(
         score=round(score, 4),
         vector_score=round(cosine, 4),
         text_score=round(text_score, 4),
-        snippet=text.strip()[: settings.SNIPPET_LENGTH],
+        snippet=text.strip()[: settings.SEARCH.snippet_max_chars],
         heading=lines[0].heading,
         day=day,
         origin=origin,
