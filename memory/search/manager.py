@@ -20,7 +20,16 @@ from memory.index.embeddings import Embedder, embedder, near_words, rarities
 from memory.policy.paths import RECENT_NAME
 from memory.search import opinions
 from memory.search.approximate import ApproximateScores
-from memory.search.cache import PackedDocument, SearchData, array_literal, cached, discard, store
+from memory.search.cache import (
+    SOURCE,
+    IndexedSource,
+    PackedDocument,
+    SearchData,
+    array_literal,
+    cached,
+    discard,
+    store,
+)
 from memory.search.confidence import (
     RELATED_MIN_SHARE,
     PassageRank,
@@ -166,9 +175,8 @@ class HybridSearchManager:
             settings.SEARCH.relevance,
             fills_talk=fills_talk,
         )
-        said_in = np.array([document.is_transcript for document in found.documents], bool)
         # Around a line of a file, as around one of talk, others answer.
-        talk = (corpus.speaker > 0) | said_in[corpus.document] | (self.statements is not OF_MEMORY)
+        talk = (corpus.speaker > 0) | found.are_transcripts[corpus.document] | (self.statements is not OF_MEMORY)
         near = NEAR_COSINE_MIN_SCORE if weighed.related is None else weighed.related
         won = scored(list(runs), scores, talk, near, min_score, self.floor)[:max_results]
         if missing := [at for at in chunks_of([run for run, _ in won]) if at not in lines]:
@@ -218,6 +226,7 @@ class HybridSearchManager:
             "exact": settings.SEARCH.exact_max_chunks,
             "model": asked.model,
             "ids": known.ids if known else "{}",
+            "said": known.said if known else "{}",
             "stamps": known.stamps if known else "{}",
             "recent_path": RECENT_NAME,
             "recent": sources.recent,
@@ -238,10 +247,10 @@ class HybridSearchManager:
         with connection.cursor() as cursor:
             cursor.execute(sql, parameters)
             rows = cursor.fetchall()
-        fresh = [PackedDocument.of(*row) for row in rows if row[0] is not None]
-        said = [Opinion.of(key, kind, terms) for _, name, key, kind, terms, _ in rows if name == "opinion"]
-        extras = {row[1]: row[4] or b"" for row in rows if row[0] is None}
-        found = known.changed(np.frombuffer(extras["ids"], ">i8"), fresh) if known else SearchData.of(fresh)
+        fresh = [PackedDocument.of(IndexedSource(*row[:2]), *row[2:]) for row in rows if row[0] is not None]
+        said = [Opinion.of(key, kind, terms) for _, _, name, key, kind, terms, _ in rows if name == "opinion"]
+        extras = {row[2]: row[5] or b"" for row in rows if row[0] is None}
+        found = known.changed(np.frombuffer(extras["ids"], SOURCE), fresh) if known else SearchData.of(fresh)
         if known is not None and is_large(known) != is_large(found):
             # The cached data lacks the signs that are needed now, or has signs that are no longer needed.
             discard(key)
@@ -287,12 +296,12 @@ class HybridSearchManager:
             return {}, np.zeros(0, COSINE)
         corpus = found.corpus
         indices = np.array(chunks, np.intp)
-        documents = found.document_ids[corpus.document[indices]]
+        ids, said = found.document_ids[corpus.document[indices]], found.are_transcripts[corpus.document[indices]]
         ordinals, text_keys = corpus.ordinal[indices], corpus.chunks["key"][indices]
         sql = self.statements.lines + (SAID_LINES if self.sources.reads_transcripts else "")
         parameters = self._whose() | {"spaces": self.spaces}
-        for prefix, of_kind in (("", documents > 0), ("said_", documents < 0)):
-            parameters[f"{prefix}ids"] = array_literal(abs(documents[of_kind]).tolist())
+        for prefix, of_kind in (("", ~said), ("said_", said)):
+            parameters[f"{prefix}ids"] = array_literal(ids[of_kind].tolist())
             parameters[f"{prefix}ordinals"] = array_literal(ordinals[of_kind].tolist())
             parameters[f"{prefix}keys"] = array_literal(text_keys[of_kind].tolist())
         if asked is not None and keys is not None and asked.vector is not None:
@@ -302,9 +311,10 @@ class HybridSearchManager:
         with connection.cursor() as cursor:
             cursor.execute(sql, parameters)
             rows = cursor.fetchall()
-        chunk_at = dict(zip(zip(documents.tolist(), ordinals.tolist(), strict=True), indices.tolist(), strict=True))
-        lines = {chunk_at[row[:2]]: Line._make(row[2:]) for row in rows if row[1] is not None}
-        return lines, np.array([(row[0], float(row[5])) for row in rows if row[1] is None], COSINE)
+        chunks_read = zip(said.tolist(), ids.tolist(), ordinals.tolist(), strict=True)
+        chunk_at = dict(zip(chunks_read, indices.tolist(), strict=True))
+        lines = {chunk_at[row[:3]]: Line._make(row[3:]) for row in rows if row[0] is not None}
+        return lines, np.array([(row[1], float(row[6])) for row in rows if row[0] is None], COSINE)
 
     def _whose(self) -> Parameters:
         """Return the parameters that say which transcripts are read."""
