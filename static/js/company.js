@@ -3,7 +3,7 @@
 /** @import { PresentPerson, WaitingMessage } from "./frames.js" */
 
 // The server forgets after 5 s that somebody writes.
-const WRITING_EVERY_MILLISECONDS = 2500;
+const WRITING_EVERY_MS = 2500;
 const SHOWN_MAX_PEOPLE = 5;
 
 export class Company {
@@ -29,7 +29,7 @@ export class Company {
     if (!this.#here) return;
     main.querySelector("textarea")?.addEventListener("input", () => {
       const now = Date.now();
-      if (now - this.#writingAt < WRITING_EVERY_MILLISECONDS) return;
+      if (now - this.#writingAt < WRITING_EVERY_MS) return;
       this.#writingAt = now;
       onWriting();
     });
