@@ -14,7 +14,7 @@ from chat.answering import WITHOUT_MEMORY_KEY
 from chat.context import notices, per_message
 from chat.context.rounds import RoundsInView
 from chat.context.view import META_KEY, ViewRow, is_thinking
-from chat.conversations.shared.marks import MEMBER
+from chat.conversations.shared.authorship import MEMBER
 from chat.extensions import COMMAND_CALL_PREFIX, BeforeCompaction
 from chat.models import ChatSession, Message
 from oneclaw.llm import Block

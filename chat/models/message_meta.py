@@ -12,8 +12,8 @@ MessageMeta = TypedDict(
         "by": str,
         # The local time of a message by a schedule, as it is shown.
         "at": str,
-        # Which member wrote it in a shared conversation, as the model was told (chat/conversations/shared/marks.py):
-        # name and number, which is queried as `Message.author_number`.
+        # Which member wrote it in a shared conversation, as the model was told: name and number, which is queried as
+        # `Message.author_number` (chat/conversations/shared/authorship.py).
         "from": dict[str, Any],
         # Of a message by another conversation: its id, and how many conversations it has passed since a person's one.
         "origin": str,

@@ -195,8 +195,8 @@ class Beat(Job):
     def __str__(self) -> str:
         return f"beat {self.pk} of schedule {self.schedule_id}: {self.status}"
 
-    def heartbeat(self, **changes: object) -> None:
+    def renew(self, **changes: object) -> None:
         """Renew the lease, and that of the hidden turn, and write `changes`. Raise ClaimLostError."""
-        super().heartbeat(**changes)
+        super().renew(**changes)
         if self.turn_id:
             Turn.objects.running().filter(pk=self.turn_id).update(lease_until=self.lease())

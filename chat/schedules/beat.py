@@ -74,7 +74,7 @@ def _carry_out(beat: Beat) -> None:
         return
     if not beat.by_hand and has_running_turn(schedule.owner):
         if beat.waits < BUSY_MAX_WAITS:
-            beat.heartbeat(waits=beat.waits + 1)
+            beat.renew(waits=beat.waits + 1)
             beat.release(BUSY_SECONDS)
             return
         if schedule.is_heartbeat:
@@ -82,7 +82,7 @@ def _carry_out(beat: Beat) -> None:
             return
     try:
         llm.refuse_if_used_up(schedule.owner_id)
-        with beat.heartbeats():
+        with beat.renewals():
             asked = ask(beat, session, context)
     except llm.BudgetUsedUpError as refusal:
         if schedule.is_heartbeat:
@@ -102,7 +102,7 @@ def _carry_out(beat: Beat) -> None:
         _finish_quiet(beat, note, Reason(code), fingerprint if schedule.is_heartbeat else "")
         return
     with transaction.atomic():
-        beat.heartbeat(text=answer.text, note=note)
+        beat.renew(text=answer.text, note=note)
         Schedule.objects.filter(pk=schedule.pk).update(failures=0)
     beat.text = answer.text
     tell.deliver(beat)
@@ -157,7 +157,7 @@ def _fail(beat: Beat, failure: llm.ModelRequestError) -> None:
     if schedule.failures < MAX_FAILURES:
         schedule.save(update_fields=["failures"])
         seconds = BACKOFF_SECONDS[min(schedule.failures, len(BACKOFF_SECONDS)) - 1]
-        beat.heartbeat(reason=failure.reason)
+        beat.renew(reason=failure.reason)
         beat.release(seconds)
         return
     session = tell.conversation_of(schedule)

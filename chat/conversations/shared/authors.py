@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Max
 
 from chat.conversations.pasted import Ranges
-from chat.conversations.shared.marks import FROM_KEY
+from chat.conversations.shared.authorship import FROM_KEY
 from chat.models import ChatSession, Message
 from oneclaw.models import User
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.conversations import lifecycle, transcript
 from chat.conversations.shared import people
-from chat.conversations.shared.marks import MEMBER
+from chat.conversations.shared.authorship import MEMBER
 from chat.models import Agent, Attachment, ChatSession, MemoryChoice, Message, Schedule, default_agent
 from chat.signals import session_shared
 from oneclaw import pubsub
