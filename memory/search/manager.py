@@ -66,7 +66,7 @@ Parameters = dict[str, int | str | list[int] | uuid.UUID | None]
 HALF, HALF_HEAD_BYTES = np.dtype(">f2"), 4
 COSINE = np.dtype([("key", ">i8"), ("cosine", ">f4")])
 # A passage includes neighbours that score at most this many points less than its best line: short passages with the
-# answer. Without a limit each is filled to SNIPPET_LENGTH characters: fewer passages with more context.
+# answer. Without a limit each is filled to the length of a snippet: fewer passages with more context.
 PASSAGE_SLACK_POINTS = 0.5
 # The least cosine of a text near to a question, for a model that was not measured.
 NEAR_COSINE_MIN_SCORE = 0.3
@@ -79,7 +79,7 @@ class HybridSearchManager:
 
     The caller has checked that the person may read them. `statements` say which tables are searched; other tables than
     those of memory have no transcripts. `floor` is how sure it must be that they have anything about a question, by
-    default the setting SEARCH_FLOOR.
+    default `settings.SEARCH.floor`.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class HybridSearchManager:
         1) is the lowest score of a passage, which says how likely it answers: 0 returns all, also unrelated ones, and
         without it passages that are too far below the best one are left out. A blank query finds nothing. `today` is
         the person's own day, from which "yesterday" counts. `slack` is how many points less than its best line a
-        neighbour in a passage may score: 0 gives single lines, infinity passages filled to SNIPPET_LENGTH characters.
+        neighbour in a passage may score: 0 gives single lines, infinity passages filled to the length of a snippet.
         `fills_talk` fills passages around lines of talk.
         """
         max_results = settings.SEARCH.max_passages if max_results is None else max_results
