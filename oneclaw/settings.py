@@ -663,7 +663,7 @@ TITLES = environment.flag("ONECLAW_TITLES", True)
 
 
 @dataclass(frozen=True)
-class Heartbeat:
+class HeartbeatDefaults:
     """How often the agent looks through HEARTBEAT.md by itself."""
 
     # Disabled for all, with every other schedule, or the default that people can change, off or on.
@@ -675,7 +675,7 @@ class Heartbeat:
     day_max_tokens: int = environment.whole("ONECLAW_HEARTBEAT_TOKENS", 100_000, 0, 1_000_000_000)
 
 
-HEARTBEAT = Heartbeat()
+HEARTBEAT = HeartbeatDefaults()
 
 # -- Memory --------------------------------------------------------------------------------------
 

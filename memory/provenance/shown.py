@@ -74,8 +74,8 @@ class ShownMemory:
         shared = [self.space.name] if self.space and not self.space.is_private else []
         if self.memory.file_id and not self.address:
             return [*shared, _("no longer there")]
-        is_gone = not self.keys and not (self.memory.file_id and self.memory.how == ATTACHED)
-        return [*shared, _("changed or removed since")] if is_gone else shared
+        is_changed = not self.keys and not (self.memory.file_id and self.memory.how == ATTACHED)
+        return [*shared, _("changed or removed since")] if is_changed else shared
 
     @property
     def reasons(self) -> list[str]:
