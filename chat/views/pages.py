@@ -127,10 +127,10 @@ def page(
         "toast": toasts.take(request),
         "client_id": uuid.uuid4(),
         "longest": settings.MESSAGE_LENGTH,
-        "file_kinds": settings.FILE_KINDS,
-        "accept": accepted(settings.FILE_KINDS),
-        "file_size": settings.FILE_SIZE,
-        "most_files": settings.FILES_OF_A_MESSAGE,
+        "file_kinds": settings.FILES.kinds,
+        "accept": accepted(settings.FILES.kinds),
+        "file_size": settings.FILES.max_bytes,
+        "most_files": settings.FILES.message_max_files,
         "is_demo": llm.is_demo(),
         "introduction": extensions.memory().introduction(request.user, session_id, get_token(request)),
         "has_model": bool(settings.ANTHROPIC_API_KEY or settings.ANTHROPIC_BASE_URL or settings.DEMO_URL),
@@ -349,7 +349,7 @@ def files_of(request: SignedInRequest, user: User, session_id: uuid.UUID, client
     uploads = request.FILES.getlist("files")
     if uploads:
         refuse_reader(user, session_id)
-    if len(uploads) > settings.FILES_OF_A_MESSAGE:
+    if len(uploads) > settings.FILES.message_max_files:
         raise store.too_many_error()
     kept = (
         kept_file(user, upload, uuid.uuid5(client_id, f"{user.pk}:{number}:{hashed(upload)}"))

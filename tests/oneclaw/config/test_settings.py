@@ -4,8 +4,11 @@ import re
 import sys
 
 import pytest
+from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
+import oneclaw.config.limits
+import oneclaw.settings
 from oneclaw.config import environment
 from tests.stage import ROOT
 
@@ -15,6 +18,13 @@ READ = re.findall(r'environment\.\w+\(\s*"([A-Z_]+)"', (ROOT / "oneclaw/settings
 def test_the_documentation_names_exactly_the_settings_that_are_read():
     documented = re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs" / "settings.md").read_text(), re.MULTILINE)
     assert sorted(documented) == sorted(READ)
+
+
+def test_the_settings_of_oneclaw_itself_are_few():
+    """Count the names that no library reads. What belongs together is one value (`settings.SEARCH`)."""
+    read_by_others = ("ACCOUNT_", "SOCIALACCOUNT_", "MFA_", "IDP_", "CELERY_", "CONTENT_SECURITY_POLICY", "ASGI_")
+    own = {name for name in dir(oneclaw.settings) if name.isupper() and not name.startswith(read_by_others)}
+    assert 50 < len(own - set(dir(global_settings)) - set(dir(oneclaw.config.limits))) <= 110
 
 
 BAD_PRICE = "X says “{}”; write it like claude-sonnet-5-5=2/10, =2/10/0.1/2.5 or claude-haiku-5-5>100000=0.5/2.5."
