@@ -20,7 +20,8 @@ def an_owner():
     return person
 
 
-async def test_an_owner_looks_after_the_team(live, ada):
+async def test_an_owner_looks_after_the_team(live, ada, settings):
+    settings.PRICES = {settings.MODEL: (2.0, 10.0, 0.2, 2.5)}
     owner = await in_database(an_owner)
     group = await in_database(Group.objects.create, name="Research")
     await in_database(group.members.create, user=ada)
@@ -32,7 +33,7 @@ async def test_an_owner_looks_after_the_team(live, ada):
         await page.goto("/team/budgets/")
         await page.get_by_role("textbox", name="Person").fill("ada@example.org")
         await page.get_by_label("US dollars").fill("20")
-        await page.get_by_role("button", name="Make the budget").click()
+        await page.get_by_role("button", name="Add budget").click()
         await expect(page.get_by_text("0.00 of 20.00 US dollars")).to_be_visible()
         await looks_well(page)
         await page.get_by_role("link", name="ada@example.org, Month").click()

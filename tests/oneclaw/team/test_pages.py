@@ -152,7 +152,41 @@ def test_models_without_a_price_are_named_beside_budgets_in_dollars(admin_person
     assert "price is not known" not in client.get("/team/budgets/").content.decode()
 
 
-def test_budgets_are_made_changed_and_deleted_and_each_change_is_recorded(ada, admin_person, client):
+def test_a_budget_in_dollars_is_refused_while_no_model_has_a_price(admin_person, client, settings):
+    client.force_login(admin_person)
+    settings.PRICES = {}
+    refused = client.post("/team/budgets/", {"period": "month", "max_cost": "20"})
+    assert refused.status_code == 422
+    assert "this budget would never be used up" in refused.content.decode()
+    settings.PRICES = {settings.MODEL: (2.0, 10.0, 0.2, 2.5)}
+    assert client.post("/team/budgets/", {"period": "month", "max_cost": "20"}).status_code == 302
+
+
+def test_the_days_of_everybodys_budget_end_at_midnight_of_who_made_it(admin_person, client):
+    User.objects.filter(pk=admin_person.pk).update(timezone="Europe/Berlin")
+    client.force_login(admin_person)
+    page = client.get("/team/budgets/").content.decode()
+    assert "---------" not in page
+    for period in ("day", "month"):
+        client.post("/team/budgets/", {"period": period, "max_tokens": "1000"})
+    ends = re.findall(r"· until ([^<]+)<", client.get("/team/budgets/").content.decode())
+    assert len(ends) == 2
+    assert all("midnight" in each or "00:00" in each or "12:00 a.m." in each for each in ends), ends
+
+
+def test_a_budget_that_is_used_up_is_said_on_every_page_with_the_way_to_ones_usage(ada, client):
+    client.force_login(ada)
+    Budget.objects.create(user=ada, period="day", max_tokens=1000)
+    assert "is used up" not in client.get("/").content.decode()
+    Spend.objects.create(user=ada, model="m", purpose="", input_tokens=1200)
+    for address in ("/", "/settings/"):
+        page = client.get(address).content.decode()
+        assert "Your budget for today is used up. You can go on from" in page
+        assert '<a href="/settings/usage/">Your usage</a>' in page
+
+
+def test_budgets_are_made_changed_and_deleted_and_each_change_is_recorded(ada, admin_person, client, settings):
+    settings.PRICES = {settings.MODEL: (2.0, 10.0, 0.2, 2.5)}
     client.force_login(admin_person)
     group = Group.objects.create(name="Research")
 
