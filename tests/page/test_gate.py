@@ -81,6 +81,31 @@ async def test_a_people_admin_invites_approves_and_disables(live, people_admin, 
     assert (await in_database(Invitation.objects.get)).accepted_at
 
 
+async def test_the_links_of_many_invitations_are_copied_one_by_one_or_all_at_once(live, people_admin, settings):
+    settings.ORIGINS = [live.url]
+    async with open_page(live, people_admin) as page:
+        await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        await page.goto("/team/invitations/")
+        await page.get_by_text("Invite many").click()
+        await page.get_by_role("textbox", name="One person in each line").fill("ben@example.org\ncara@example.org")
+        await page.get_by_role("button", name="Invite all").click()
+        await page.get_by_label("Password").fill(PASSWORD)
+        await page.get_by_role("button", name="Confirm").click()
+        links = [await page.get_by_label(f"The link for {name}@example.org:").input_value() for name in ("ben", "cara")]
+        await page.get_by_role("button", name="Copy", exact=True).nth(1).click()
+        await expect(page.get_by_text("Copied.")).to_be_visible()
+        copied = "navigator.clipboard.readText()"
+        assert await page.evaluate(copied) == links[1]
+        await page.get_by_role("button", name="Copy all").click()
+        table = f"ben@example.org\t{links[0]}\ncara@example.org\t{links[1]}"
+        await page.wait_for_function(
+            "table => navigator.clipboard.readText().then((text) => text === table)", arg=table
+        )
+        assert not await violations_in_both_schemes(page)
+        await page.set_viewport_size(PHONE)
+        assert await fits(page)
+
+
 async def test_an_app_and_a_passkey_are_second_factors_and_a_passkey_signs_in_alone(live, ada):
     # A browser has passkeys for names only, and not for 127.0.0.1.
     here = live.url.replace("127.0.0.1", "localhost")
