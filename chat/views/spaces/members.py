@@ -84,7 +84,7 @@ class InvitedPerson:
 def invited_people(space: Space, reader: User) -> list[InvitedPerson]:
     """Return the open invitations of `space`. Who has an account is said only to those who see all people anyway."""
     found = list(space.invitations.order_by("email"))
-    if not reader.has_perm(roles.MANAGE_PEOPLE):
+    if not roles.has_role(reader) or not reader.has_perm(roles.MANAGE_PEOPLE):
         return [InvitedPerson(each) for each in found]
     emails = [each.email for each in found]
     people = User.objects.annotate(lower=Lower("email")).filter(lower__in=emails)

@@ -227,6 +227,8 @@ def test_health_says_what_does_not_work_and_what_to_do(admin_person, client):
     User.objects.update(date_joined=timezone.now() - dt.timedelta(days=3))
     assert "It has never been checked." in client.get("/team/health/").content.decode()
     assert "The database fits this version." in page
+    # What is not set up is no part of it.
+    assert "Collector of the audit log" not in page
     assert "Run manage.py migrate." not in page
     violation = {"invariant": "a space has an owner", "text": "space 7 has none"}
     InvariantRun.objects.create(at=timezone.now(), seconds=1, checked=9, count=1, violations=[violation])
