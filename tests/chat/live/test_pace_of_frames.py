@@ -81,6 +81,7 @@ def shown_late(early=(), deltas=200):
 
         room.publish_block = publish
         await Reader(publisher, answer, early).run(deltas)
+        room.outboxes.clear()
         publisher.closed()
         return len(frames)
 
