@@ -753,6 +753,8 @@ CELERY_BEAT_SCHEDULE = {
 
 # -- What it tells its operators ------------------------------------------------------------------
 
+# Networks of its own to which addresses may lead that people enter on a page (oneclaw/outgoing/purposes.py).
+OUTGOING_NETWORKS = environment.networks("ONECLAW_OUTGOING_NETWORKS")
 # The address of a collector that is sent each event, and the secret of its signatures (whsec_ and Base64).
 AUDIT_WEBHOOK = environment.address("ONECLAW_AUDIT_WEBHOOK", ["https", "http"])
 AUDIT_WEBHOOK_SECRET = environment.text("ONECLAW_AUDIT_WEBHOOK_SECRET")
@@ -760,7 +762,7 @@ AUDIT_WEBHOOK_SECRET = environment.text("ONECLAW_AUDIT_WEBHOOK_SECRET")
 # not at all.
 CURATION = environment.choice("ONECLAW_CURATION", ["recorded", "reason", "closed"], "recorded")
 # The sign-in of programs (oneclaw/people/programs/signing_in.py), by allauth's identity provider. A program registers
-# itself; client ids that are addresses are not fetched.
+# itself, or has a document (programs/documents.py): allauth would fetch that without our guard.
 IDP_OIDC_ADAPTER = "oneclaw.people.programs.signing_in.ProgramAdapter"
 IDP_OIDC_DCR_ENABLED, IDP_OIDC_DCR_REQUIRES_INITIAL_ACCESS_TOKEN = True, False
 IDP_OIDC_AUTH_METHODS = ["none"]

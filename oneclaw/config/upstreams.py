@@ -30,6 +30,8 @@ class Upstream:
     prices: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     # Whether it is sent nothing of anybody's memory.
     memory_stays_home: bool = False
+    # Whether an owner has entered it on a page; else it is of the environment.
+    is_entered: bool = False
     # Whether it has a stored key that cannot be read, because the secret key was changed; it is not asked then.
     lacks_key: bool = False
 
