@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import requests
+import httpx2
 from django.conf import settings
 
 from oneclaw.config import environment
+from oneclaw.outgoing.client import client
+from oneclaw.outgoing.guard import RefusedError
+from oneclaw.outgoing.purposes import SAML_METADATA
 from oneclaw.people.sign_in.saml.errors import IdentityProviderError
 
 logger = logging.getLogger(__name__)
 
 REFRESH_SECONDS, RETRY_SECONDS = 3600.0, 60.0
-TIMEOUT_SECONDS = 10
-METADATA_MAX_BYTES = 10_000_000
 REDIRECT_BINDING = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
 
 
@@ -81,17 +82,11 @@ def read(source: str) -> bytes:
     try:
         if "://" not in source:
             return Path(source).read_bytes()
-        with requests.get(source, timeout=TIMEOUT_SECONDS, stream=True) as response:
-            response.raise_for_status()
-            if not all(environment.is_secure(each.url) for each in [*response.history, response]):
-                raise IdentityProviderError("Its address leads to one that does not start with https://.")
-            content = bytearray()
-            for part in response.iter_content(65_536):
-                content += part
-                if len(content) > METADATA_MAX_BYTES:
-                    raise IdentityProviderError("It is too large.")
-            return bytes(content)
-    except (OSError, requests.RequestException) as error:
+        with client(SAML_METADATA) as http:
+            return http.get(source).raise_for_status().content
+    except RefusedError as error:
+        raise IdentityProviderError(error.reason.in_english) from error
+    except (OSError, httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise IdentityProviderError(str(error)) from error
 
 
