@@ -16,6 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Qu
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.templatetags.static import static
+from django.utils.html import strip_tags
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_GET, require_POST
 
@@ -127,10 +128,10 @@ def page(
         "toast": toasts.take(request),
         "client_id": uuid.uuid4(),
         "longest": settings.MESSAGE_LENGTH,
-        "file_kinds": settings.FILE_KINDS,
-        "accept": accepted(settings.FILE_KINDS),
-        "file_size": settings.FILE_SIZE,
-        "most_files": settings.FILES_OF_A_MESSAGE,
+        "file_kinds": settings.FILES.kinds,
+        "accept": accepted(settings.FILES.kinds),
+        "file_size": settings.FILES.max_bytes,
+        "most_files": settings.FILES.message_max_files,
         "is_demo": llm.is_demo(),
         "introduction": extensions.memory().introduction(request.user, session_id, get_token(request)),
         "has_model": bool(settings.ANTHROPIC_API_KEY or settings.ANTHROPIC_BASE_URL or settings.DEMO_URL),
@@ -349,7 +350,7 @@ def files_of(request: SignedInRequest, user: User, session_id: uuid.UUID, client
     uploads = request.FILES.getlist("files")
     if uploads:
         refuse_reader(user, session_id)
-    if len(uploads) > settings.FILES_OF_A_MESSAGE:
+    if len(uploads) > settings.FILES.message_max_files:
         raise store.too_many_error()
     kept = (
         kept_file(user, upload, uuid.uuid5(client_id, f"{user.pk}:{number}:{hashed(upload)}"))
@@ -425,13 +426,24 @@ def more(request: SignedInRequest) -> HttpResponse:
 @require_GET
 def news(request: SignedInRequest) -> HttpResponse:
     """Show the version, and what changed in it and in earlier ones."""
-    return render(request, "chat/news.html", {"version": release.version(), "blocks": changes()})
+    return render(request, "chat/news.html", {"version": release.version(), "releases": changes()})
+
+
+# The beginning of a heading of the second level, in a rendered text.
+RELEASE_HEADING = '<h3 data-level="2"'
 
 
 @functools.cache
-def changes() -> list[SafeString]:
-    """Return the changelog as blocks of HTML."""
-    return [mark_safe(block) for block in incremental.blocks(release.changelog())]  # noqa: S308 - sanitised there
+def changes() -> list[tuple[SafeString, list[SafeString]]]:
+    """Return the releases of the changelog, the newest first: the name of each, and its blocks of HTML."""
+    found: list[tuple[SafeString, list[SafeString]]] = []
+    for block in incremental.blocks(release.changelog()):
+        html = mark_safe(block)  # noqa: S308 - sanitised there
+        if block.startswith(RELEASE_HEADING):
+            found.append((mark_safe(strip_tags(block)), []))  # noqa: S308 - escaped there
+        elif found:
+            found[-1][1].append(html)
+    return found
 
 
 @require_GET

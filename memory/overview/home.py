@@ -38,7 +38,7 @@ class ShownEntry:
     moment: str = ""
     confirmed: str = ""
     # What waits about it: sentences, each with the address of its item in the inbox.
-    marks: list[tuple[str, str]] = field(default_factory=list)
+    waiting: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def line(self) -> int:

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 from chat.conversations.message_pages import updated_card_html
 from chat.extensions import WaitingItems
 from memory.access.rights import may_edit
-from memory.documents.calls import use_that_made
+from memory.documents.calls import Made, use_that_made
 from memory.documents.merge import OverlapError
 from memory.documents.write import DocumentError
 from memory.files.missing import documents_without_file
@@ -123,10 +123,10 @@ def answer_suggestion(request: SignedInRequest, suggestion_id: int) -> HttpRespo
     else:
         return HttpResponseBadRequest()
     message = suggestion.message
-    use_id = use_that_made(message, -suggestion.pk) if message and request.htmx else None
+    use_id = use_that_made(message, Made("suggestion", suggestion.pk)) if message and request.htmx else None
     if message is not None and use_id is not None:
-        since = saved.states([-suggestion.pk], get_token(request), refusal)
-        return HttpResponse(updated_card_html(message, use_id, since[-suggestion.pk]))
+        update = saved.suggested([suggestion.pk], get_token(request), refusal)[suggestion.pk]
+        return HttpResponse(updated_card_html(message, use_id, update))
     if refusal:
         messages.error(request, refusal)
     elif message is not None and request.POST.get("from") == "chat":
