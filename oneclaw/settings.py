@@ -20,8 +20,8 @@ from oneclaw.config.upstreams import read_upstreams
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-# Where the packages are, and where templates, static files and translations are.
-BASE_DIR, RELEASE_ROOT = release.PACKAGES, release.root()
+# Where the packages are; release.root() has templates, static files and translations.
+BASE_DIR = release.PACKAGES
 
 # -- Where the data is ---------------------------------------------------------------------------
 
@@ -415,7 +415,7 @@ TEMPLATES = [
                 (
                     "django.template.loaders.cached.Loader",
                     [
-                        ("oneclaw.web.compact_templates.Loader", [RELEASE_ROOT / "templates"]),
+                        ("oneclaw.web.compact_templates.Loader", [release.root() / "templates"]),
                         "django.template.loaders.app_directories.Loader",
                     ],
                 )
@@ -433,13 +433,13 @@ TEMPLATES = [
         # Prompts are plain text for a model: nothing is HTML-escaped.
         "NAME": "prompts",
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [RELEASE_ROOT / "templates" / "prompts"],
+        "DIRS": [release.root() / "templates" / "prompts"],
         "OPTIONS": {"autoescape": False},
     },
 ]
 
 STATIC_URL = "static/"
-STATICFILES_DIRS = [RELEASE_ROOT / "static"]
+STATICFILES_DIRS = [release.root() / "static"]
 # Where `manage.py serve` collects static files under hashed names; an image is built with its own.
 STATIC_ROOT = Path(environment.text("ONECLAW_STATIC_ROOT", str(HOME / "static")))
 STORAGES = {
@@ -487,7 +487,7 @@ LANGUAGES = [
     ("ja", "日本語"),
     ("zh-hans", "简体中文"),
 ]
-LOCALE_PATHS = [RELEASE_ROOT / "locale"]
+LOCALE_PATHS = [release.root() / "locale"]
 # Date formats that differ from Django's.
 FORMAT_MODULE_PATH = ["oneclaw.languages.formats"]
 TIME_ZONE = "UTC"
