@@ -3,6 +3,7 @@
 import importlib.util
 import socket
 import time
+from dataclasses import replace
 from io import StringIO
 
 import numpy as np
@@ -172,7 +173,7 @@ def test_a_width_that_another_process_has_seen_counts_here_too(ada, write, searc
 def test_a_large_memory_is_searched_by_signs_again_after_another_width(
     ada, write, search, embeddings, settings, monkeypatch
 ):
-    settings.EXACT_UNITS = 2
+    settings.SEARCH = replace(settings.SEARCH, exact_max_chunks=2)
     monkeypatch.setattr(cache, "CACHED_MIN_CHUNKS", 1)
     write(ada, "MEMORY.md", NOTES)
     vectors.embed_pending()
