@@ -81,6 +81,8 @@ async function send() {
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const refusal = page.querySelector(".flash--error")?.textContent ?? "";
     if (response.ok && !refusal) {
+      // The sidebar says how many still wait.
+      document.body.dispatchEvent(new Event("sessions-changed"));
       // What came next when the list was full, or the sentence that it is empty.
       if (items().length === 0 && !pending) location.reload();
       return;
