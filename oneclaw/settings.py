@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from oneclaw.config import broker, environment
-from oneclaw.config.home import make_home
+from oneclaw.config import broker, environment, release
+from oneclaw.config.home import make_home, usual_home
 from oneclaw.config.limits import AT_ONCE_BOUNDS, PER_MINUTE_BOUNDS, SIGN_IN_WAIT_MINUTES, STREAMS_BOUNDS
 from oneclaw.config.secret_key import secret_key
 from oneclaw.config.upstreams import read_upstreams
@@ -19,12 +19,13 @@ from oneclaw.config.upstreams import read_upstreams
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+# Where the packages are, and where templates, static files and translations are.
+BASE_DIR, RELEASE_ROOT = release.PACKAGES, release.root()
 
 # -- Where the data is ---------------------------------------------------------------------------
 
 # The data folder: embedded database, workspaces (the Markdown files), secret key, uploads.
-HOME = Path(environment.text("ONECLAW_HOME", str(BASE_DIR / "data"))).expanduser().resolve()
+HOME = Path(environment.text("ONECLAW_HOME") or usual_home()).expanduser().resolve()
 WORKSPACES = HOME / "workspaces"
 # Uploaded conversations of other programs until they are imported, readable by this program only.
 IMPORTS = HOME / "imports"
@@ -225,8 +226,8 @@ class Saml:
 SAML = Saml()
 if SAML.is_on and find_spec("onelogin") is None:
     raise ImproperlyConfigured(
-        "Sign-in by SAML needs the package python3-saml: install it with ./oneclaw.sh extra saml, or with "
-        f"{sys.executable} -m pip install --require-hashes -r requirements/saml.txt"
+        f"Sign-in by SAML needs the package python3-saml: install it with {release.COMMAND} extra saml, or with "
+        f"{sys.executable} -m pip install --require-hashes -r {release.root() / 'requirements' / 'saml.txt'}"
     )
 if SAML.metadata and SAML.idp_sso_url:
     raise ImproperlyConfigured(
@@ -413,7 +414,7 @@ TEMPLATES = [
                 (
                     "django.template.loaders.cached.Loader",
                     [
-                        ("oneclaw.web.compact_templates.Loader", [BASE_DIR / "templates"]),
+                        ("oneclaw.web.compact_templates.Loader", [RELEASE_ROOT / "templates"]),
                         "django.template.loaders.app_directories.Loader",
                     ],
                 )
@@ -431,13 +432,13 @@ TEMPLATES = [
         # Prompts are plain text for a model: nothing is HTML-escaped.
         "NAME": "prompts",
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates" / "prompts"],
+        "DIRS": [RELEASE_ROOT / "templates" / "prompts"],
         "OPTIONS": {"autoescape": False},
     },
 ]
 
 STATIC_URL = "static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [RELEASE_ROOT / "static"]
 # Where `manage.py serve` collects static files under hashed names; an image is built with its own.
 STATIC_ROOT = Path(environment.text("ONECLAW_STATIC_ROOT", str(HOME / "static")))
 STORAGES = {
@@ -485,7 +486,7 @@ LANGUAGES = [
     ("ja", "日本語"),
     ("zh-hans", "简体中文"),
 ]
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LOCALE_PATHS = [RELEASE_ROOT / "locale"]
 # Date formats that differ from Django's.
 FORMAT_MODULE_PATH = ["oneclaw.languages.formats"]
 TIME_ZONE = "UTC"

@@ -30,6 +30,7 @@ from chat.conversations.message_pages import LAST_NUMBER, messages_from, newest_
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.conversations.shared import stopping
 from chat.library import organise, sidebar, spaces
+from chat.library.session_rows import shown_sessions
 from chat.live import replay
 from chat.live.errors import FrameError
 from chat.live.frames import SendFrame, frame_of
@@ -121,7 +122,7 @@ def page(
         "session": session,
         "messages_html": messages_html(request, found, before) if found else "",
         "meter": found.meter if found else None,
-        "listing": listing_for(request),
+        "listing": shown_sessions(listing_for(request), session_id),
         "waiting": extensions.memory().waiting_for(request.user),
         "toast": toasts.take(request),
         "client_id": uuid.uuid4(),
@@ -197,7 +198,8 @@ def session_list(request: SignedInRequest) -> HttpResponse:
 
 def listed(request: SignedInRequest, current: str, toast: Toast | None = None) -> HttpResponse:
     shown = session_shown(request, current)
-    context = {"listing": listing_for(request), "session_id": shown and shown.pk, "current": shown, "toast": toast}
+    listing = shown_sessions(listing_for(request), shown.pk if shown else None)
+    context = {"listing": listing, "current": shown, "toast": toast}
     fresh = {
         "refreshed": True,
         "of_conversation": bool(current),
@@ -223,8 +225,8 @@ def older_sessions(request: SignedInRequest) -> HttpResponse:
     except ValueError:
         raise Http404 from None
     shown = session_shown(request, request.GET.get("current", ""))
-    context = {"listing": sidebar.older(request.user, edge), "session_id": shown and shown.pk}
-    return render(request, "chat/_older.html", context)
+    listing = shown_sessions(sidebar.older(request.user, edge), shown.pk if shown else None)
+    return render(request, "chat/_older.html", {"listing": listing})
 
 
 def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:

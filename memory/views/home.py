@@ -17,7 +17,13 @@ from memory.index.vectors import notice
 from memory.lab import golden
 from memory.models import DocumentOverview, MemoryDocument, Proposal, Topic
 from memory.overview import days, grouping, home, kept
-from memory.overview.entries import entry_at, newest_by_topic, overview_of
+from memory.overview.entries import (
+    OverviewWaitsError,
+    compile_soon,
+    entry_at,
+    newest_by_topic,
+    overview_for_page,
+)
 from memory.overview.home import Memories, ShownEntry
 from memory.overview.rows import RowsOf, rows_html
 from memory.overview.state import state_of
@@ -40,7 +46,16 @@ def home_page(request: SignedInRequest) -> HttpResponse:
         return redirect(reverse("memory_search", query={"q": query}))
     memories = home.memories_of(request.user)
     space = chosen_space(request, memories)
-    overview = home.curated_overview(space)
+    overview, document = None, None
+    try:
+        overview = home.curated_overview(space)
+        document = overview and overview.document
+    except OverviewWaitsError as waits:
+        if request.htmx:
+            # Asked again by the page until its topics are there.
+            return HttpResponse(status=204)
+        document = waits.document
+        compile_soon([document.pk])
     state = state_of(space, request.user, overview)
     topics = SafeString()
     if overview is not None:
@@ -65,7 +80,9 @@ def home_page(request: SignedInRequest) -> HttpResponse:
         "waiting": waiting_items(request.user) if state.has_waiting else None,
         "drop": golden.drop(space) if state.has_lab_runs else None,
         "notice": notice(MemoryDocument.objects.filter(space=space)) if state.has_notice else "",
-        "document": overview and overview.document,
+        "document": document,
+        "is_sorting": document is not None and overview is None,
+        "address": request.get_full_path(),
     }
     if not space.is_private:
         context |= proposed_in(request, space)
@@ -92,7 +109,11 @@ def topics_html(
     has_waiting: bool,
 ) -> SafeString:
     """Return the sections of the topics of `overview`, with what waits about their entries if `has_waiting`."""
-    whole = home.with_content(overview)
+    try:
+        whole = home.with_content(overview)
+    except OverviewWaitsError:
+        # It was imported after `overview` was read: the next request says so.
+        whole = None
     if whole is None:
         return SafeString()
     topics, of = home.topics_of(whole, request.user), RowsOf(whole.document, request.get_full_path(), *rights)
@@ -110,7 +131,11 @@ def topic_page(request: SignedInRequest, topic: int) -> HttpResponse:
     document = home.curated_of(space)
     if document is None or topic not in Topic.values:
         raise Http404
-    overview = overview_of(document)
+    try:
+        overview = overview_for_page(document)
+    except OverviewWaitsError:
+        # The home page says that they are being sorted.
+        return redirect(f"{reverse('memory')}?space={space.pk}")
     numbers = newest_by_topic(overview).get(Topic(topic), [])
     page = Paginator(numbers, PAGE_MAX_ENTRIES).get_page(request.GET.get("page"))
     entries = home.shown_entries(document, [entry_at(overview, number) for number in page.object_list], request.user)

@@ -114,3 +114,42 @@ def test_a_price_may_be_that_of_long_prompts(monkeypatch):
         monkeypatch.setenv("X", wrong)
         with pytest.raises(ImproperlyConfigured):
             environment.prices("X")
+
+
+def test_a_secret_may_be_in_a_file(monkeypatch, tmp_path):
+    file = tmp_path / "key"
+    file.write_text("sk-quince\n")
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.setenv("ANTHROPIC_API_KEY_FILE", str(file))
+    assert environment.text("ANTHROPIC_API_KEY") == "sk-quince"
+    # What is no secret has no file.
+    monkeypatch.setenv("X_FILE", str(file))
+    assert environment.text("X") == ""
+    # Whatever a secret is read as.
+    file.write_text("postgresql://ada:word@db.example.org/team\n")
+    monkeypatch.setenv("DATABASE_URL_FILE", str(file))
+    database = environment.postgres("DATABASE_URL")
+    assert database is not None
+    assert database["PASSWORD"] == "word"
+
+
+def test_a_secret_with_two_values_or_without_its_file_stops_the_start(monkeypatch, tmp_path):
+    monkeypatch.setenv("ONECLAW_SCIM_TOKEN_FILE", str(tmp_path / "token"))
+    with pytest.raises(ImproperlyConfigured) as missing:
+        environment.key("ONECLAW_SCIM_TOKEN")
+    sentence = f"ONECLAW_SCIM_TOKEN_FILE is “{tmp_path}/token”, which cannot be read (No such file or directory)."
+    assert str(missing.value) == sentence
+    (tmp_path / "token").write_text("from the file")
+    monkeypatch.setenv("ONECLAW_SCIM_TOKEN", "from the variable")
+    with pytest.raises(ImproperlyConfigured) as doubled:
+        environment.key("ONECLAW_SCIM_TOKEN")
+    assert str(doubled.value) == "ONECLAW_SCIM_TOKEN and ONECLAW_SCIM_TOKEN_FILE are both set: unset one of them."
+
+
+def test_the_documentation_marks_each_secret():
+    page = (ROOT / "docs" / "settings.md").read_text()
+    assert set(re.findall(r"^\| `([A-Z_]+)` \| [^|]* \| ⚿ ", page, re.MULTILINE)) == environment.SECRETS
+    # A setting whose name says that it is a secret, or that has a password in its address.
+    named = {name for name in READ if name.endswith(("_KEY", "_KEY_FALLBACKS", "_TOKEN", "_SECRET"))}
+    assert named <= environment.SECRETS
+    assert {"DATABASE_URL", "REDIS_URL", "ONECLAW_MAIL_URL"} <= environment.SECRETS
