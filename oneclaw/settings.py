@@ -11,6 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from oneclaw.config import broker, environment, release
 from oneclaw.config.home import make_home, usual_home
+from oneclaw.config.known_prices import KNOWN_PRICES
 from oneclaw.config.limits import AT_ONCE_BOUNDS, PER_MINUTE_BOUNDS, SIGN_IN_WAIT_MINUTES, STREAMS_BOUNDS
 from oneclaw.config.secret_key import secret_key
 from oneclaw.config.upstreams import read_upstreams
@@ -666,8 +667,9 @@ if THINKING and not 1024 <= THINKING < (MAX_OUTPUT_TOKENS or THINKING + 1):
     raise ImproperlyConfigured(
         f"ONECLAW_THINKING is {THINKING}; it must be 0, or at least 1024 and less than ONECLAW_MAX_OUTPUT_TOKENS."
     )
-# US dollars per million tokens, by the start of a model's name; a model without prices shows no cost.
-PRICES = environment.prices("ONECLAW_PRICES")
+# US dollars per million tokens, by the start of a model's name; a model without prices shows no cost. Those of
+# Anthropic's own server are known.
+PRICES = environment.prices("ONECLAW_PRICES", KNOWN_PRICES if ANTHROPIC_API_KEY and not ANTHROPIC_BASE_URL else "")
 # Whether the fast model gives a conversation a title after its first answer.
 TITLES = environment.flag("ONECLAW_TITLES", True)
 

@@ -16,6 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Qu
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.templatetags.static import static
+from django.utils.html import strip_tags
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_GET, require_POST
 
@@ -425,13 +426,24 @@ def more(request: SignedInRequest) -> HttpResponse:
 @require_GET
 def news(request: SignedInRequest) -> HttpResponse:
     """Show the version, and what changed in it and in earlier ones."""
-    return render(request, "chat/news.html", {"version": release.version(), "blocks": changes()})
+    return render(request, "chat/news.html", {"version": release.version(), "releases": changes()})
+
+
+# The beginning of a heading of the second level, in a rendered text.
+RELEASE_HEADING = '<h3 data-level="2"'
 
 
 @functools.cache
-def changes() -> list[SafeString]:
-    """Return the changelog as blocks of HTML."""
-    return [mark_safe(block) for block in incremental.blocks(release.changelog())]  # noqa: S308 - sanitised there
+def changes() -> list[tuple[SafeString, list[SafeString]]]:
+    """Return the releases of the changelog, the newest first: the name of each, and its blocks of HTML."""
+    found: list[tuple[SafeString, list[SafeString]]] = []
+    for block in incremental.blocks(release.changelog()):
+        html = mark_safe(block)  # noqa: S308 - sanitised there
+        if block.startswith(RELEASE_HEADING):
+            found.append((mark_safe(strip_tags(block)), []))  # noqa: S308 - escaped there
+        elif found:
+            found[-1][1].append(html)
+    return found
 
 
 @require_GET

@@ -147,15 +147,17 @@ def several(name: str, allowed: Iterable[str]) -> list[str]:
     return [word for word in allowed if word in chosen]
 
 
-def prices(name: str) -> dict[str, tuple[float, ...]]:
+def prices(name: str, default: str = "") -> dict[str, tuple[float, ...]]:
     """Return four prices for each model: of tokens read, written, read from the cache, and written to the cache.
+
+    Without the variable they are those of `default`, in the same form.
 
     The variable has `model=read/written[/cache read/cache written]`, separated by white space or commas. By default,
     reading from the cache costs a tenth of `read`, and writing to the cache a quarter more than `read`. A model's name
     may be followed by `>` and a number: the price of requests with more tokens of input.
     """
     found: dict[str, tuple[float, ...]] = {}
-    for word in words(name):
+    for word in words(name, default.split()):
         model, _, listed = word.partition("=")
         named, _, above = model.partition(">")
         try:

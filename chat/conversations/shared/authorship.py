@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from django.db.models import Case, F, When
 
 from chat.models import Message
-from chat.rendering.shown import Participant, initials_of, shown_person
+from chat.rendering.shown import Participant, shown_person
 from oneclaw.models import User
+from oneclaw.people.named import initials_of
 
 # The key in Message.meta of who wrote a message as the model was told: {"number": 2, "name": "Ada Lovelace"}. Stored,
 # because what was sent is sent again, and because a person's account may be deleted.

@@ -101,7 +101,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
         sign_up.prepare(user, needs_approval=providers.of(sociallogin).sign_up == "approval" and invitation is None)
         super().save_user(request, sociallogin, form)
         if invitation is not None:
-            inviting.accept(invitation, user)
+            inviting.accept(invitation, user, is_proven=True)
         return user
 
     def get_connect_redirect_url(self, request: HttpRequest, socialaccount: Any) -> str:

@@ -1,5 +1,6 @@
 """Golden questions: kept once, run, and compared after a change; and why a line is not found."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -134,7 +135,10 @@ def test_a_person_asks_keeps_runs_and_removes(client, remembered, ada):
     client.force_login(ada)
     text = client.get("/memory/lab?q=What is the boat called?&why=peanuts").content.decode()
     assert "The boat is called Heron" in text
-    assert "<meter" in text
+    # A bar is as long as its number says.
+    bars = re.findall(r'value="(\d+)">(\d+)</meter> (\d+) %', text)
+    assert len(bars) == text.count("<meter")
+    assert all(value == shown == said for value, shown, said in bars)
     client.post("/memory/lab/keep", {"question": "What is the boat called?", "expected": "The boat is called Heron"})
     assert "1 of 1 question finds its line." in client.post("/memory/lab/run", follow=True).content.decode()
     assert "found as result 1" in client.get("/memory/lab").content.decode()

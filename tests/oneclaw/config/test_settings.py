@@ -1,6 +1,8 @@
 """Settings: every one is documented, and a wrong value is told in a sentence."""
 
+import os
 import re
+import subprocess
 import sys
 
 import pytest
@@ -153,3 +155,25 @@ def test_the_documentation_marks_each_secret():
     named = {name for name in READ if name.endswith(("_KEY", "_KEY_FALLBACKS", "_TOKEN", "_SECRET"))}
     assert named <= environment.SECRETS
     assert {"DATABASE_URL", "REDIS_URL", "ONECLAW_MAIL_URL"} <= environment.SECRETS
+
+
+@pytest.mark.parametrize(
+    ("variables", "priced"),
+    [
+        ({"ANTHROPIC_API_KEY": "test"}, True),
+        ({"ANTHROPIC_API_KEY": "test", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}, False),
+        ({}, False),
+        ({"ANTHROPIC_API_KEY": "test", "ONECLAW_PRICES": "claude=1/2"}, "own"),
+    ],
+)
+def test_the_prices_of_anthropics_own_server_are_known(variables, priced, tmp_path):
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("ONECLAW_", "ANTHROPIC_"))}
+    environ |= {"ONECLAW_HOME": str(tmp_path), **variables}
+    program = "from oneclaw import settings; print(sorted(settings.PRICES), settings.PRICES.get(settings.MODEL))"
+    ran = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+    names, price = ran.stdout.strip().rsplit("] ", 1)
+    if priced == "own":
+        assert names == "['claude'"
+    else:
+        assert (price == "(2.0, 10.0, 0.1, 2.5)") == priced
+        assert ("claude-haiku-5-5>100000" in names) == priced
