@@ -1,0 +1,69 @@
+// The page of a memory: topics choose which cards are shown, menus of cards close, and the year is copied as a picture.
+
+import { Announcer } from "./announcer.js";
+import { pictureOf, share } from "./picture.js";
+
+const SAID_MILLISECONDS = 3000;
+
+/** @param {string} topic The number of a topic; "" shows all. */
+function choose(topic) {
+  for (const link of document.querySelectorAll(":is(.chips, .map) [data-topic]")) {
+    const isChosen = link.getAttribute("data-topic") === topic;
+    if (isChosen) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+    if (isChosen && link.closest(".chips")) link.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+  for (const card of document.querySelectorAll(".cards .entry[data-topic]"))
+    if (card instanceof HTMLElement) card.hidden = topic !== "" && card.dataset.topic !== topic;
+  for (const more of document.querySelectorAll("[data-more]"))
+    if (more instanceof HTMLElement) more.hidden = more.dataset.more !== topic;
+}
+
+/** Show a card to which a link leads, whatever is chosen. */
+function showTarget() {
+  const card = location.hash.startsWith("#line-") && document.getElementById(location.hash.slice(1));
+  if (!(card instanceof HTMLElement) || !card.hidden) return;
+  choose("");
+  card.scrollIntoView();
+}
+
+/** @param {Event} event */
+function closeMenus(event) {
+  for (const menu of document.querySelectorAll(".entry__menu[open]")) {
+    if (event instanceof KeyboardEvent) {
+      if (event.key !== "Escape") return;
+      const summary = menu.querySelector("summary");
+      if (menu.contains(document.activeElement)) summary?.focus();
+    } else if (event.target instanceof Node && menu.contains(event.target)) continue;
+    menu.removeAttribute("open");
+  }
+}
+
+document.addEventListener("click", (event) => {
+  closeMenus(event);
+  const link = event.target instanceof Element ? event.target.closest(":is(.chips, .map) [data-topic]") : null;
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  const isChosen = link.hasAttribute("aria-current");
+  choose(isChosen ? "" : (link.getAttribute("data-topic") ?? ""));
+  if (link.closest(".map")) document.querySelector(".chips")?.scrollIntoView({ block: "nearest", behavior: "smooth" });
+});
+document.addEventListener("keydown", closeMenus);
+window.addEventListener("hashchange", showTarget);
+
+const button = document.querySelector("[data-picture]");
+const drawing = document.querySelector(".calendar__days");
+const notice = document.querySelector("[data-picture-notice]");
+if (button instanceof HTMLButtonElement && drawing instanceof SVGSVGElement && notice instanceof HTMLElement) {
+  const announcer = new Announcer(notice);
+  const words = button.textContent;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const made = pictureOf(drawing, button.dataset.title ?? "", button.dataset.numbers ?? "");
+    const isCopied = await share(made, "year.png");
+    const said = (isCopied ? button.dataset.copied : button.dataset.saved) ?? "";
+    button.textContent = said;
+    announcer.say(said);
+    setTimeout(() => (button.textContent = words), SAID_MILLISECONDS);
+  });
+}
