@@ -81,9 +81,13 @@ class Calendar:
 
     @property
     def box(self) -> str:
-        """Return the view box of the drawing, without the curve when nothing was remembered."""
-        height = CURVE_TOP + CURVE_HEIGHT + 4 if self.total else 7 * STEP_SIZE
-        return f"-2 -{MONTHS_HEIGHT} {SHOWN_WEEKS * STEP_SIZE + END_WIDTH} {height + MONTHS_HEIGHT}"
+        """Return the view box of the drawing, without room for a curve when nothing was remembered."""
+        return _box(CURVE_TOP + CURVE_HEIGHT + 4) if self.total else self.days_box
+
+    @property
+    def days_box(self) -> str:
+        """Return the view box of the days alone."""
+        return _box(7 * STEP_SIZE)
 
     @property
     def outline(self) -> str:
@@ -194,6 +198,11 @@ def logs_of(space: Space) -> dict[dt.date, tuple[int, int]]:
             # 2026-02-30 is a possible path, but no day.
             continue
     return found
+
+
+def _box(height: int) -> str:
+    """Return a view box with `height` below the names of months."""
+    return f"-2 -{MONTHS_HEIGHT} {SHOWN_WEEKS * STEP_SIZE + END_WIDTH} {height + MONTHS_HEIGHT}"
 
 
 def _corner(number: int) -> tuple[int, int]:

@@ -65,11 +65,9 @@ def rendered(log: MemoryDocument | None) -> list[SafeString] | None:
     """Return the notes of `log` as HTML, without the heading that names its day; None when they are too long."""
     if log is None:
         return []
-    if len(log.content) > RENDERED_MAX_CHARS:
-        return None
+    content = log.content.partition("\n")[2] if log.content.startswith("# ") else log.content
     # Sanitised by the renderer.
-    found = [mark_safe(block) for block in blocks(log.content)]  # noqa: S308
-    return found[1:] if found and found[0].startswith("<h1") else found
+    return [mark_safe(block) for block in blocks(content)] if len(content) <= RENDERED_MAX_CHARS else None  # noqa: S308
 
 
 def asked_day(request: SignedInRequest, name: str, otherwise: dt.date, first: dt.date, last: dt.date) -> dt.date:

@@ -33,6 +33,8 @@ from oneclaw.people.requests import SignedInRequest
 
 # Entries on a page of one topic.
 PAGE_MAX_ENTRIES = 50
+# Cards that the home page shows before a topic or more is asked for (static/css/about.css).
+SHORT_MAX_ENTRIES = 12
 
 
 @require_GET
@@ -132,6 +134,7 @@ def topics_html(
         "of_space": of_space(space),
         "rows": rows_html(entries, of),
         "count": sum(topic.count for topic in topics),
+        "has_many": len(entries) > SHORT_MAX_ENTRIES,
         "has_more": any(topic.more for topic in topics),
     }
     return render_to_string("memory/_topics.html", context)

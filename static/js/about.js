@@ -7,16 +7,23 @@ const SAID_MILLISECONDS = 3000;
 
 /** @param {string} topic The number of a topic; "" shows all. */
 function choose(topic) {
-  for (const link of document.querySelectorAll(":is(.chips, .map) [data-topic]")) {
+  for (const link of document.querySelectorAll(":is(.about__topics, .about__map) [data-topic]")) {
     const isChosen = link.getAttribute("data-topic") === topic;
     if (isChosen) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
-    if (isChosen && link.closest(".chips")) link.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (isChosen && link.closest(".about__topics")) link.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
-  for (const card of document.querySelectorAll(".cards .entry[data-topic]"))
-    if (card instanceof HTMLElement) card.hidden = topic !== "" && card.dataset.topic !== topic;
+  for (const card of document.querySelectorAll(".about__cards .entry[data-topic]"))
+    {if (card instanceof HTMLElement) card.hidden = topic !== "" && card.dataset.topic !== topic;}
+  if (topic !== "") showAll();
   for (const more of document.querySelectorAll("[data-more]"))
-    if (more instanceof HTMLElement) more.hidden = more.dataset.more !== topic;
+    {if (more instanceof HTMLElement) more.hidden = more.dataset.more !== topic;}
+}
+
+/** Show also the cards after the first ones. */
+function showAll() {
+  document.querySelector(".about__cards[data-short]")?.removeAttribute("data-short");
+  document.querySelector("[data-all]")?.parentElement?.remove();
 }
 
 /** Show a card to which a link leads, whatever is chosen. */
@@ -41,14 +48,15 @@ function closeMenus(event) {
 
 document.addEventListener("click", (event) => {
   closeMenus(event);
-  const link = event.target instanceof Element ? event.target.closest(":is(.chips, .map) [data-topic]") : null;
+  const link = event.target instanceof Element ? event.target.closest(":is(.about__topics, .about__map) [data-topic]") : null;
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   const isChosen = link.hasAttribute("aria-current");
   choose(isChosen ? "" : (link.getAttribute("data-topic") ?? ""));
-  if (link.closest(".map")) document.querySelector(".chips")?.scrollIntoView({ block: "nearest", behavior: "smooth" });
+  if (link.closest(".about__map")) document.querySelector(".about__topics")?.scrollIntoView({ block: "nearest", behavior: "smooth" });
 });
 document.addEventListener("keydown", closeMenus);
+document.querySelector("[data-all]")?.addEventListener("click", showAll);
 window.addEventListener("hashchange", showTarget);
 
 const button = document.querySelector("[data-picture]");
