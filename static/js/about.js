@@ -34,6 +34,12 @@ function showTarget() {
   card.scrollIntoView();
 }
 
+/** @param {KeyboardEvent} event */
+function closeForm(event) {
+  const form = event.key === "Escape" && document.activeElement?.closest(".entry__form");
+  if (form) form.querySelector("[hx-get]")?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+}
+
 /** @param {Event} event */
 function closeMenus(event) {
   for (const menu of document.querySelectorAll(".entry__menu[open]")) {
@@ -56,6 +62,7 @@ document.addEventListener("click", (event) => {
   if (link.closest(".about__map")) document.querySelector(".about__topics")?.scrollIntoView({ block: "nearest", behavior: "smooth" });
 });
 document.addEventListener("keydown", closeMenus);
+document.addEventListener("keydown", closeForm);
 document.querySelector("[data-all]")?.addEventListener("click", showAll);
 window.addEventListener("hashchange", showTarget);
 
