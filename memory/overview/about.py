@@ -25,6 +25,8 @@ from oneclaw.models import Space, User
 SUMMARY_MAX_LINES, SUMMARY_LINE_MAX_CHARS = 6, 140
 # Lines with a day that is to come, and the part of a line shown with its day.
 COMING_MAX_LINES, COMING_LINE_MAX_CHARS = 4, 90
+# From so many entries on, the newest of each topic and the sizes of topics say more than the cards.
+OVERVIEW_MIN_ENTRIES = 3
 # The newest entry in the line of numbers.
 NEWEST_MAX_CHARS = 60
 # The newest entries that are read for days to come: reading each costs some microseconds.
@@ -99,6 +101,11 @@ class About:
     def count(self) -> int:
         """Return the number of entries."""
         return sum(self.counts.values())
+
+    @property
+    def has_overview(self) -> bool:
+        """Return whether there are enough entries for an overview of them: with a few, the cards are one."""
+        return self.count >= OVERVIEW_MIN_ENTRIES
 
     @property
     def map_box(self) -> str:

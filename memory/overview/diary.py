@@ -13,8 +13,8 @@ from memory.overview.about import written
 from memory.overview.entries import Entry
 from oneclaw.models import Space, User
 
-# Conversations that a day shows.
-DAY_MAX_CONVERSATIONS = 50
+# Conversations and entries that a day shows.
+DAY_MAX_CONVERSATIONS, DAY_MAX_ENTRIES = 50, 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,12 @@ def neighbours_of(
         max((each for each in days if each < day), default=None),
         min((each for each in days if day < each <= today), default=None),
     )
+
+
+def first_conversation_on(user: User, space: Space) -> dt.date | None:
+    """Return the day of the last activity of the conversation that was left first; None without one."""
+    first = _conversations(user, space).order_by().aggregate(first=Min("active_at"))["first"]
+    return user.day(first) if first else None
 
 
 def log_of(space: Space, day: dt.date) -> MemoryDocument | None:

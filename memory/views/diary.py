@@ -32,9 +32,10 @@ def diary_page(request: SignedInRequest) -> HttpResponse:
         remembered.days[entry.revision] for entry in remembered.entries if entry.revision in remembered.days
     )
     known = {*logs, *written}
-    first = min((*known, today))
+    first = min((*known, diary.first_conversation_on(request.user, space) or today, today))
     day = asked_day(request, "day", max((each for each in known if each <= today), default=today), first, today)
     log = diary.log_of(space, day)
+    entries = remembered.on(day)
     before, after = diary.neighbours_of(request.user, space, day, known, today)
     calendar = calendar_of(logs, written, today)
     context = {
@@ -50,7 +51,8 @@ def diary_page(request: SignedInRequest) -> HttpResponse:
         "log": log,
         "notes": rendered(log),
         "coverage": coverage.of_document(log) if log else None,
-        "remembered": home.shown_entries(document, remembered.on(day), request.user) if document else [],
+        "remembered": home.shown_entries(document, entries[: diary.DAY_MAX_ENTRIES], request.user) if document else [],
+        "remembered_count": len(entries),
         "conversations": diary.conversations_on(request.user, space, day),
         "document": document,
         "calendar": calendar,

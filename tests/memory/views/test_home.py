@@ -118,6 +118,8 @@ def test_one_entry_or_one_note_alone_makes_a_page(page, on, ada):
     text = page("/memory/")
     assert "<b>1</b> thing you told me ·" in text
     assert 'class="calendar__total"' in text
+    assert 'id="short"' not in text
+    assert 'class="about__topics"' not in text
     on("2026-11-03", Replace("", 1))
     on("2026-11-03", Append("- noted\n"), f"memory/{ada.day()}.md")
     text = page("/memory/")
