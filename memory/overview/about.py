@@ -26,7 +26,7 @@ SUMMARY_MAX_LINES, SUMMARY_LINE_MAX_CHARS = 6, 140
 # Lines with a day that is to come, and the part of a line shown with its day.
 COMING_MAX_LINES, COMING_LINE_MAX_CHARS = 4, 90
 # From so many entries on, the newest of each topic and the sizes of topics say more than the cards.
-OVERVIEW_MIN_ENTRIES = 3
+OVERVIEW_MIN_ENTRIES = 6
 # The newest entry in the line of numbers.
 NEWEST_MAX_CHARS = 60
 # The newest entries that are read for days to come: reading each costs some microseconds.
@@ -40,7 +40,7 @@ LETTER_MAX_SIZE, LETTER_WIDTH, WIDE_LETTER_WIDTH = 12, 0.56, 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class QuotedEntry:
     """An entry as it is quoted: a part of its text, the day on which it was written, and the address that shows it."""
 
     number: int
@@ -56,7 +56,7 @@ class Coming:
 
     when: ComingDay
     words: str
-    line: Line
+    line: QuotedEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,8 @@ class About:
     calendar: Calendar
     counts: Mapping[Topic, int]
     log_days: int
-    newest: Line | None
-    summary: list[Line]
+    newest: QuotedEntry | None
+    summary: list[QuotedEntry]
     coming: list[Coming]
     on_this_day: OnThisDay | None
     circles: list[TopicCircle]
@@ -124,10 +124,10 @@ def about_of(space: Space, overview: DocumentOverview | None, user: User, today:
     lines = [] if overview is None else overview.document.content.split("\n")
     on_page = {entry.line for topic in (newest_entries(overview) if overview else []) for entry in topic.newest}
 
-    def line_of(entry: Entry, max_chars: int) -> Line:
+    def line_of(entry: Entry, max_chars: int) -> QuotedEntry:
         text = shortened(without_list_mark(" ".join(lines[entry.line - 1 : entry.last_line])), max_chars)
         address = address_of(overview, entry, is_on_page=entry.line in on_page) if overview else ""
-        return Line(entry.line, text, days.get(entry.revision, today), entry.topic, address)
+        return QuotedEntry(entry.line, text, days.get(entry.revision, today), entry.topic, address)
 
     by_age = sorted(entries, key=lambda entry: (-entry.revision, entry.line))
     first_of = {topic: numbers[0] for topic, numbers in newest_by_topic(overview).items()} if overview else {}

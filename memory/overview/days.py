@@ -52,7 +52,7 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True)
-class Month:
+class CalendarMonth:
     """What a table shows of one month: its days with notes or with something remembered, how many entries were
     remembered in it, and how many there were at its end."""
 
@@ -136,13 +136,13 @@ class Calendar:
         return (SHOWN_WEEKS - PHONE_WEEKS) * STEP_SIZE
 
     @property
-    def by_month(self) -> list[Month]:
+    def by_month(self) -> list[CalendarMonth]:
         """Return the months with something in them, the newest first."""
         total, found = self.total, []
         for first, days in groupby(reversed(self.days), lambda each: each.day.replace(day=1)):
             shown = list(days)
             remembered = sum(each.remembered for each in shown)
-            found.append(Month(first, shown[::-1], remembered, total))
+            found.append(CalendarMonth(first, shown[::-1], remembered, total))
             total -= remembered
         return found
 

@@ -13,7 +13,7 @@ from math import hypot, sqrt
 # How much nearer to the middle one unit across counts than one unit down: the drawing is wider than high.
 ACROSS_WEIGHT = 0.6
 # Rounding, in units of the drawing.
-OVERLAP_MAX = 1e-6
+OVERLAP_MAX_SIZE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Circle:
 
     def overlaps(self, other: "Circle") -> bool:
         """Return whether the two circles have an area in common."""
-        return hypot(self.x - other.x, self.y - other.y) < self.radius + other.radius - OVERLAP_MAX
+        return hypot(self.x - other.x, self.y - other.y) < self.radius + other.radius - OVERLAP_MAX_SIZE
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from tests.browser import violations_in_both_schemes as violations
 pytestmark = pytest.mark.browser
 
 LINES = "- Works at Nordwind\n- Works on Aurora\n- Likes green tea\n- My sister lives in Lisbon\n"
+MORE_LINES = "- Likes boats\n- Likes the sea\n"
 
 
 def filled(ada):
@@ -28,6 +29,10 @@ def filled(ada):
         documents.apply(space, path, Append("- noted\n" * (days_ago % 7 + 1)), Author(Source.FLUSH, ada))
     document = MemoryDocument.objects.get(space=space, path="MEMORY.md")
     Review.objects.create(document=document, kind=Review.Kind.STILL_TRUE, line_hash=content_hash("- Works at Nordwind"))
+
+
+def remember(ada, lines):
+    documents.apply(Space.objects.own_of(ada), "MEMORY.md", Append(lines), Author(Source.TOOL, ada))
 
 
 def content():
@@ -214,23 +219,24 @@ async def test_nothing_overlaps_or_scrolls_sideways_whatever_is_remembered(live,
 
 async def test_a_topic_chooses_the_cards_and_a_number_opens_its_line(live, ada):
     await in_database(filled, ada)
+    await in_database(remember, ada, MORE_LINES)
     async with open_page(live, ada) as page:
         await page.goto("/memory/")
         topics, cards = page.get_by_role("navigation", name="Topics"), page.locator(".entry").filter(visible=True)
-        await expect(cards).to_have_count(4)
+        await expect(cards).to_have_count(6)
         await topics.get_by_role("link", name="Work 2").click()
         await expect(cards).to_have_count(2)
         await expect(topics.get_by_role("link", name="Work 2")).to_have_attribute("aria-current", "true")
         # A line that is hidden is shown when it is asked for.
         await page.get_by_role("link", name="Source 1").click()
-        await expect(cards).to_have_count(4)
+        await expect(cards).to_have_count(6)
         await expect(page.locator(".entry:target")).to_contain_text("My sister lives in Lisbon")
         # A circle does the same, and once more takes it back.
         circle = page.locator(".about__map a").filter(has_text="Work")
         await circle.click()
         await expect(cards).to_have_count(2)
         await circle.click()
-        await expect(cards).to_have_count(4)
+        await expect(cards).to_have_count(6)
         # A menu closes by Escape, and by a click beside it.
         menu = row_of(page, "Likes green tea").locator("details")
         for close in (lambda: page.keyboard.press("Escape"), lambda: page.locator("main h1").click()):
@@ -245,7 +251,7 @@ async def test_a_topic_chooses_the_cards_and_a_number_opens_its_line(live, ada):
         await expect(row_of(page, "Likes green tea")).to_be_visible()
         # The table says what the drawing shows.
         await page.get_by_text("As a table").click()
-        await expect(page.get_by_role("row").nth(1).get_by_role("cell").last).to_have_text("4")
+        await expect(page.get_by_role("row").nth(1).get_by_role("cell").last).to_have_text("6")
         assert await violations(page) == ""
 
 

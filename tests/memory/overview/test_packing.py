@@ -6,7 +6,7 @@ from math import hypot
 
 import pytest
 
-from memory.overview.packing import OVERLAP_MAX, Circle, box_of, packed
+from memory.overview.packing import OVERLAP_MAX_SIZE, Circle, box_of, packed
 
 
 def distance(one, other):
@@ -20,7 +20,7 @@ def test_circles_keep_their_order_their_size_and_the_gap(seed):
     circles = packed(radii, gap=3)
     assert [circle.radius for circle in circles] == radii
     for one, other in combinations(circles, 2):
-        assert distance(one, other) > 3 - 2 * OVERLAP_MAX
+        assert distance(one, other) > 3 - 2 * OVERLAP_MAX_SIZE
 
 
 @pytest.mark.parametrize("seed", range(20))
