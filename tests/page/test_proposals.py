@@ -28,6 +28,7 @@ async def test_a_line_is_proposed_and_accepted(live, ada, viewport, tmp_path):
     space, bob = await in_database(kitchen_of, ada)
     async with open_page(live, bob, viewport=viewport) as page:
         await page.goto("/memory/")
+        await page.locator(".entry__menu summary").click()
         await page.get_by_role("link", name="Propose").click()
         await page.get_by_label("Space").select_option("Kitchen")
         assert await violations_in_both_schemes(page) == ""
