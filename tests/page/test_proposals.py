@@ -49,5 +49,5 @@ async def test_a_line_is_proposed_and_accepted(live, ada, viewport, tmp_path):
         await page.get_by_role("button", name="Accept").first.click()
         await page.get_by_text("Saved to the memory of “Kitchen”.").wait_for()
         await page.goto(f"/memory/?space={space.pk}")
-        await page.get_by_text("Bob is on holiday until June.").wait_for()
+        await page.locator(".entry").get_by_text("Bob is on holiday until June.").wait_for()
         await page.get_by_text("Bob, approved by you").wait_for()
