@@ -30,11 +30,12 @@ from chat.conversations.message_pages import LAST_NUMBER, messages_from, newest_
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.conversations.shared import stopping
 from chat.library import organise, sidebar, spaces
+from chat.library.session_rows import shown_sessions
 from chat.live import replay
 from chat.live.errors import FrameError
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, handle
-from chat.models import Agent, ChatSession, ContextRound, SubTask, default_agent, placed, position_of
+from chat.models import Agent, ChatSession, ContextRound, MemoryChoice, SubTask, default_agent, placed, position_of
 from chat.rendering import incremental
 from chat.rendering.round_markers import markers_html
 from chat.turns.admission import NOT_NOW_ERRORS
@@ -111,23 +112,25 @@ def page(
     space = next((each for each in own_spaces if each.pk == space_id), None)
     before = sequence_number(request, "before") if "before" in request.GET else LAST_NUMBER
     memory = choice.memory or (session.memory if session else "")
-    memories = model_choice.offered_memories(
-        in_space=bool(session.space_id if session else space), is_shared=session is not None and session.is_shared
+    uses = model_choice.offered_uses(
+        in_space=bool(session.space_id if session else space),
+        is_shared=session is not None and session.is_shared,
+        mode=session.mode if session else "",
     )
     context = {
         "session_id": session_id,
         "session": session,
         "messages_html": messages_html(request, found, before) if found else "",
         "meter": found.meter if found else None,
-        "listing": listing_for(request),
+        "listing": shown_sessions(listing_for(request), session_id),
         "waiting": extensions.memory().waiting_for(request.user),
         "toast": toasts.take(request),
         "client_id": uuid.uuid4(),
         "longest": settings.MESSAGE_LENGTH,
-        "file_kinds": settings.FILE_KINDS,
-        "accept": accepted(settings.FILE_KINDS),
-        "file_size": settings.FILE_SIZE,
-        "most_files": settings.FILES_OF_A_MESSAGE,
+        "file_kinds": settings.FILES.kinds,
+        "accept": accepted(settings.FILES.kinds),
+        "file_size": settings.FILES.max_bytes,
+        "most_files": settings.FILES.message_max_files,
         "is_demo": llm.is_demo(),
         "introduction": extensions.memory().introduction(request.user, session_id, get_token(request)),
         "has_model": bool(settings.ANTHROPIC_API_KEY or settings.ANTHROPIC_BASE_URL or settings.DEMO_URL),
@@ -138,9 +141,9 @@ def page(
         "sub_task": sub_task_of(session),
         "spaces": own_spaces,
         "space": space,
-        "memories": memories,
-        # Another one is kept, as from before the conversation was shared, and is not offered.
-        "memory": memory if memory in dict(memories) else "",
+        "uses": uses,
+        # One that is not offered is kept, as from before the conversation was shared.
+        "use": f"{session.mode if session else mode}:{memory or MemoryChoice.ALL}",
         **choices_for(request.user, session, choice),
     }
     return render(request, "chat/page.html", context, status=status)
@@ -188,15 +191,18 @@ def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict
 @login_required
 @require_GET
 def session_list(request: SignedInRequest) -> HttpResponse:
-    """Show the sidebar's list, and the title of the session that the page shows (`current`)."""
+    """Show the sidebar's list, and the title of the session that the page shows (`current`; pages without a
+    conversation name none)."""
     return listed(request, request.GET.get("current", ""))
 
 
 def listed(request: SignedInRequest, current: str, toast: Toast | None = None) -> HttpResponse:
     shown = session_shown(request, current)
-    context = {"listing": listing_for(request), "session_id": shown and shown.pk, "current": shown, "toast": toast}
+    listing = shown_sessions(listing_for(request), shown.pk if shown else None)
+    context = {"listing": listing, "current": shown, "toast": toast}
     fresh = {
         "refreshed": True,
+        "of_conversation": bool(current),
         "spaces": spaces.of_person(request.user),
         "waiting": extensions.memory().waiting_for(request.user),
     }
@@ -219,8 +225,8 @@ def older_sessions(request: SignedInRequest) -> HttpResponse:
     except ValueError:
         raise Http404 from None
     shown = session_shown(request, request.GET.get("current", ""))
-    context = {"listing": sidebar.older(request.user, edge), "session_id": shown and shown.pk}
-    return render(request, "chat/_older.html", context)
+    listing = shown_sessions(sidebar.older(request.user, edge), shown.pk if shown else None)
+    return render(request, "chat/_older.html", {"listing": listing})
 
 
 def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:
@@ -274,6 +280,7 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
     """Accept a message from a page without a socket as the frame `send` does, with the same client_id."""
     user = await request.auser()
     text = request.POST.get("text", "")
+    mode, memory = use_in(request)
     try:
         client_id = uuid.UUID(request.POST.get("client_id", ""))
     except ValueError:
@@ -288,12 +295,12 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
                 text=text,
                 pasted=request.POST.get("pasted"),
                 files=await in_tool_thread(files_of, request, user, session_id, client_id),
-                mode=request.POST.get("mode") or None,
+                mode=mode or None,
                 agent=request.POST.get("agent"),
                 model=request.POST.get("model"),
                 effort=request.POST.get("effort"),
                 space=request.POST.get("space"),
-                memory=request.POST.get("memory"),
+                memory=memory or None,
             ),
         )
     except FrameError as error:
@@ -321,6 +328,12 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
     return redirect("conversation", session_id=session_id)
 
 
+def use_in(request: SignedInRequest) -> tuple[str, str]:
+    """Return mode and memory of a form (MemoryUse.value in the field `use`); both are empty without the field."""
+    mode, _, memory = request.POST.get("use", "").partition(":")
+    return mode, memory
+
+
 def after_command(request: SignedInRequest, outcome: Commanded) -> HttpResponse:
     """Redirect to what shows the effect of a command about what the model is sent, with a toast."""
     toasts.keep(request, Toast(outcome.reason))
@@ -336,7 +349,7 @@ def files_of(request: SignedInRequest, user: User, session_id: uuid.UUID, client
     uploads = request.FILES.getlist("files")
     if uploads:
         refuse_reader(user, session_id)
-    if len(uploads) > settings.FILES_OF_A_MESSAGE:
+    if len(uploads) > settings.FILES.message_max_files:
         raise store.too_many_error()
     kept = (
         kept_file(user, upload, uuid.uuid5(client_id, f"{user.pk}:{number}:{hashed(upload)}"))
@@ -356,16 +369,25 @@ def hashed(upload: UploadedFile) -> str:
 def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusal: str, text: str) -> HttpResponse:
     """Return the page with the message still in the composer, and why it was refused."""
     session = session_shown(request, str(session_id))
-    mode = request.POST.get("mode") or ChatSession.Mode.AGENT
+    mode, memory = use_in(request)
     choice = Choice(
         request.POST.get("agent") or None,
         request.POST.get("model"),
         request.POST.get("effort"),
         number_in(request.POST, "space") if request.POST.get("space") else None,
-        request.POST.get("memory"),
+        memory or None,
     )
     found = OpenConversation(session, has_rounds=True, meter=meter_of(session)) if session else None
-    return page(request, session_id, found, status=status, refusal=refusal, text=text, mode=mode, choice=choice)
+    return page(
+        request,
+        session_id,
+        found,
+        status=status,
+        refusal=refusal,
+        text=text,
+        mode=mode or ChatSession.Mode.AGENT,
+        choice=choice,
+    )
 
 
 @login_required
@@ -390,6 +412,13 @@ def stop(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     session = written_session(request.user, session_id)
     stopping.request_stop(request.user, session.pk, None)
     return redirect(session)
+
+
+@login_required
+@require_GET
+def more(request: SignedInRequest) -> HttpResponse:
+    """Show the links to what is used rarely, each with a sentence."""
+    return render(request, "chat/more.html")
 
 
 @login_required

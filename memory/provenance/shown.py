@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db.models import Q
 from django.urls import reverse
 from django.utils.formats import date_format
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from chat.attachments.store import visible_file
@@ -38,7 +39,7 @@ from memory.overview.entries import entries_of
 from memory.policy.addresses import documents_at, located
 from memory.policy.paths import CURATED, RECENT_NAME
 from memory.policy.same_words import MARKS, words_of
-from memory.provenance.used import UsedMemory
+from memory.provenance.used import ATTACHED, PROMPT, READ, SEARCH, UsedMemory
 from memory.search.passage import line_address
 from memory.text.chunking import chunks_of
 from memory.text.dates import day_in
@@ -66,6 +67,31 @@ class ShownMemory:
     def percent(self) -> int | None:
         """Return how likely it answers the question, in percent."""
         return None if self.memory.score is None else round(100 * self.memory.score)
+
+    @property
+    def notes(self) -> list[str]:
+        """Return what is said after its source: its shared space, and that its text is not there any more."""
+        shared = [self.space.name] if self.space and not self.space.is_private else []
+        if self.memory.file_id and not self.address:
+            return [*shared, _("no longer there")]
+        is_changed = not self.keys and not (self.memory.file_id and self.memory.how == ATTACHED)
+        return [*shared, _("changed or removed since")] if is_changed else shared
+
+    @property
+    def reasons(self) -> list[str]:
+        """Return why the model was sent it, and by what it was found."""
+        if self.memory.how == PROMPT:
+            why = _("Every conversation reads this line of your saved memory.")
+        elif self.memory.how == READ:
+            why = _("Read in its document.") if self.memory.file_id else _("Read in its file.")
+        elif self.memory.how == ATTACHED:
+            why = _("Added to your message.")
+        elif self.memory.how == SEARCH:
+            why = _("Found for “%(question)s”") % {"question": Truncator(self.memory.question).chars(80)}
+        else:
+            why = _("Found for your message")
+        ways = {"words": _("same words"), "meaning": _("near in meaning"), "day": _("of that day")}
+        return [why, *(ways.get(way, _("holds the name")) for way in self.memory.found_by)]
 
 
 def shown_memories(used: Iterable[UsedMemory], session: ChatSession, user: User) -> list[ShownMemory]:

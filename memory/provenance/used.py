@@ -15,6 +15,7 @@ from typing import Any
 from django.utils.translation import gettext, ngettext
 
 from chat.extensions import ContextItem, FinishedAnswer, FinishedCall
+from memory.documents.calls import Made
 from memory.policy.addresses import is_of_others
 from memory.policy.same_words import words_of
 from memory.policy.tombstones import BLANK
@@ -141,7 +142,8 @@ def marked_in(answer: FinishedAnswer) -> dict[str, UsedMemory]:
 def saved_in(answer: FinishedAnswer) -> list[int]:
     """Return the ids of the revisions that `answer` has made by saving."""
     saves = (call.made for call in answer.calls if call.name == SAVE_TOOL and not call.is_error)
-    return [made for made in saves if made is not None and made > 0]
+    made = [Made.of_card(number) for number in saves if number is not None]
+    return [each.pk for each in made if each.kind == "revision"]
 
 
 def _recalled(answer: FinishedAnswer) -> Iterator[UsedMemory]:

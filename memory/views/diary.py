@@ -14,9 +14,8 @@ from memory.models import MemoryDocument
 from memory.notes import coverage
 from memory.overview import diary, home
 from memory.overview.days import calendar_of, logs_of
-from memory.overview.entries import overview_of
 from memory.views.documents import RENDERED_MAX_CHARS
-from memory.views.home import days_url, of_space, shown_space
+from memory.views.home import days_url, of_space, overview_if_compiled, shown_space
 from oneclaw.people.requests import SignedInRequest
 
 
@@ -25,8 +24,7 @@ def diary_page(request: SignedInRequest) -> HttpResponse:
     """Show the day `?day=`; without one the newest that has something."""
     space, today = shown_space(request), request.user.day()
     document = home.curated_of(space)
-    overview = overview_of(document) if document else None
-    remembered = diary.remembered_in(overview, request.user)
+    remembered = diary.remembered_in(overview_if_compiled(document), request.user)
     logs = {day: notes for day, (_, notes) in logs_of(space).items()}
     written = Counter(
         remembered.days[entry.revision] for entry in remembered.entries if entry.revision in remembered.days

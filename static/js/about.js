@@ -54,16 +54,18 @@ function closeMenus(event) {
 
 document.addEventListener("click", (event) => {
   closeMenus(event);
-  const link = event.target instanceof Element ? event.target.closest(":is(.about__topics, .about__map) [data-topic]") : null;
+  const pressed = event.target instanceof Element ? event.target : null;
+  if (pressed?.closest("[data-all]")) showAll();
+  const link = pressed?.closest(":is(.about__topics, .about__map) [data-topic]");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   const isChosen = link.hasAttribute("aria-current");
   choose(isChosen ? "" : (link.getAttribute("data-topic") ?? ""));
-  if (link.closest(".about__map")) document.querySelector(".about__topics")?.scrollIntoView({ block: "nearest", behavior: "smooth" });
+  const topics = link.closest(".about__map") && document.querySelector(".about__topics");
+  if (topics) topics.scrollIntoView({ block: "nearest", behavior: "smooth" });
 });
 document.addEventListener("keydown", closeMenus);
 document.addEventListener("keydown", closeForm);
-document.querySelector("[data-all]")?.addEventListener("click", showAll);
 window.addEventListener("hashchange", showTarget);
 
 const button = document.querySelector("[data-picture]");

@@ -2,6 +2,7 @@
 
 import re
 import time
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -142,7 +143,7 @@ async def sign_out(page):
 async def test_a_person_comes_in_by_single_sign_on(live, ada, settings):
     with OidcProvider() as provider:
         settings.SOCIALACCOUNT_PROVIDERS = provider.settings()
-        settings.OIDC_ISSUER, settings.OIDC_NAME = provider.url, "Example"
+        settings.OIDC = replace(settings.OIDC, issuer=provider.url, name="Example")
         provider.person(sub="g1", email="grace@example.org", email_verified=True, name="Grace Hopper")
         async with open_page(live, expect=["403"]) as page:
             await page.goto("/settings/")

@@ -69,7 +69,9 @@ def upstream_of(row: ModelServer) -> Upstream:
         key, lacks_key = row.key, False
     except UnsealableError:
         key, lacks_key = "", True
-    server = Upstream(row.name, row.url, key, memory_stays_home=row.memory_stays_home, lacks_key=lacks_key)
+    server = Upstream(
+        row.name, row.url, key, memory_stays_home=row.memory_stays_home, is_entered=True, lacks_key=lacks_key
+    )
     try:
         models = {each["model"]: {name: each[name] for name in each if name != "model"} for each in row.offers}
     except (KeyError, TypeError) as error:

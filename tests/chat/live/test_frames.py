@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from dataclasses import replace
 
 import pytest
 from django.utils import translation
@@ -20,7 +21,9 @@ EDIT = {"type": "edit", "client_id": str(CLIENT_ID), "message": "7", "text": "He
 @pytest.mark.parametrize(
     ("fields", "kind", "read"),
     [
-        ({"type": "open"}, frames.OpenFrame, {"session": None, "last_seq": 0, "person": None}),
+        ({"type": "open"}, frames.OpenFrame, {"session": None, "last_seq": 0, "person": None, "appends": False}),
+        ({"type": "open", "appends": True}, frames.OpenFrame, {"appends": True}),
+        ({"type": "open", "appends": "yes"}, frames.OpenFrame, {"appends": False}),
         (
             {"type": "open", "session": str(SESSION), "last_seq": 3, "person": "1"},
             frames.OpenFrame,
@@ -140,7 +143,7 @@ def test_text_that_cannot_be_stored_is_refused_in_the_readers_language(settings,
 
 
 def test_a_message_may_have_only_so_many_files(settings):
-    settings.FILES_OF_A_MESSAGE = 3
+    settings.FILES = replace(settings.FILES, message_max_files=3)
     with pytest.raises(InvalidTextError) as refused:
         client_frame(SEND | {"files": [str(uuid.uuid4()) for _ in range(4)]})
     assert refused.value.code == "too_many"

@@ -3,6 +3,7 @@
 import html
 import re
 import time
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -27,7 +28,8 @@ class ByOidc:
 
     def __init__(self, process, settings):
         self.provider = process
-        settings.SOCIALACCOUNT_PROVIDERS, settings.OIDC_ISSUER = process.settings(), process.url
+        settings.SOCIALACCOUNT_PROVIDERS = process.settings()
+        settings.OIDC = replace(settings.OIDC, issuer=process.url)
 
     def person(self, number=1, email=GRACE):
         self.provider.person(sub=f"g{number}", email=email, email_verified=True, name="Grace Hopper")
