@@ -1,10 +1,10 @@
 // Makes a picture of a drawing, with the colours of the page but without its links and titles, and gives it away.
 
-const WIDTH = 1200;
-const PADDING = 48;
-const HEAD_HEIGHT = 84;
+const PICTURE_WIDTH = 1200;
+const PADDING_SIZE = 48;
+const HEAD_SIZE = 84;
 // Pixels of the picture for each of its units.
-const DENSITY = 2;
+const PIXEL_SCALE = 2;
 const SVG = "http://www.w3.org/2000/svg";
 const STYLES = ["fill", "stroke", "stroke-width", "stroke-linejoin", "font-size", "font-weight"];
 
@@ -17,20 +17,20 @@ const STYLES = ["fill", "stroke", "stroke-width", "stroke-linejoin", "font-size"
  */
 export async function pictureOf(drawing, title, numbers) {
   const box = drawing.viewBox.baseVal;
-  const height = PADDING * 2 + HEAD_HEIGHT + ((WIDTH - 2 * PADDING) * box.height) / box.width;
+  const height = PADDING_SIZE * 2 + HEAD_SIZE + ((PICTURE_WIDTH - 2 * PADDING_SIZE) * box.height) / box.width;
   const page = getComputedStyle(document.body);
   const ground = getComputedStyle(drawing.closest("section") ?? document.body).backgroundColor;
-  const whole = element("svg", { width: WIDTH * DENSITY, height: height * DENSITY, viewBox: `0 0 ${WIDTH} ${height}` });
+  const whole = element("svg", { width: PICTURE_WIDTH * PIXEL_SCALE, height: height * PIXEL_SCALE, viewBox: `0 0 ${PICTURE_WIDTH} ${height}` });
   whole.setAttribute("font-family", page.fontFamily);
-  whole.append(element("rect", { width: WIDTH, height, fill: ground }));
-  whole.append(words(title, { y: PADDING + 24, "font-size": 30, "font-weight": 600, fill: page.color }));
-  whole.append(words(numbers, { y: PADDING + 56, "font-size": 20, fill: page.color, opacity: 0.7 }));
+  whole.append(element("rect", { width: PICTURE_WIDTH, height, fill: ground }));
+  whole.append(words(title, { y: PADDING_SIZE + 24, "font-size": 30, "font-weight": 600, fill: page.color }));
+  whole.append(words(numbers, { y: PADDING_SIZE + 56, "font-size": 20, fill: page.color, opacity: 0.7 }));
   const copy = styled(drawing);
-  const place = { x: PADDING, y: PADDING + HEAD_HEIGHT, width: WIDTH - 2 * PADDING };
+  const place = { x: PADDING_SIZE, y: PADDING_SIZE + HEAD_SIZE, width: PICTURE_WIDTH - 2 * PADDING_SIZE };
   for (const [name, value] of Object.entries(place)) copy.setAttribute(name, String(value));
-  copy.setAttribute("height", String(height - 2 * PADDING - HEAD_HEIGHT));
+  copy.setAttribute("height", String(height - 2 * PADDING_SIZE - HEAD_SIZE));
   whole.append(copy);
-  return drawn(new XMLSerializer().serializeToString(whole), WIDTH * DENSITY, Math.round(height * DENSITY));
+  return drawn(new XMLSerializer().serializeToString(whole), PICTURE_WIDTH * PIXEL_SCALE, Math.round(height * PIXEL_SCALE));
 }
 
 /**
@@ -103,7 +103,7 @@ function element(name, attributes) {
  * @param {Record<string, string | number>} attributes
  */
 function words(text, attributes) {
-  const made = element("text", { x: PADDING, ...attributes });
+  const made = element("text", { x: PADDING_SIZE, ...attributes });
   made.textContent = text.replace(/\s+/g, " ").trim();
   return made;
 }
