@@ -20,7 +20,8 @@ export async function pictureOf(drawing, title, numbers) {
   const height = PADDING_SIZE * 2 + HEAD_SIZE + ((PICTURE_WIDTH - 2 * PADDING_SIZE) * box.height) / box.width;
   const page = getComputedStyle(document.body);
   const ground = getComputedStyle(drawing.closest("section") ?? document.body).backgroundColor;
-  const whole = element("svg", { width: PICTURE_WIDTH * PIXEL_SCALE, height: height * PIXEL_SCALE, viewBox: `0 0 ${PICTURE_WIDTH} ${height}` });
+  const pixels = { width: PICTURE_WIDTH * PIXEL_SCALE, height: Math.round(height * PIXEL_SCALE) };
+  const whole = element("svg", { ...pixels, viewBox: `0 0 ${PICTURE_WIDTH} ${height}` });
   whole.setAttribute("font-family", page.fontFamily);
   whole.append(element("rect", { width: PICTURE_WIDTH, height, fill: ground }));
   whole.append(words(title, { y: PADDING_SIZE + 24, "font-size": 30, "font-weight": 600, fill: page.color }));
@@ -30,7 +31,7 @@ export async function pictureOf(drawing, title, numbers) {
   for (const [name, value] of Object.entries(place)) copy.setAttribute(name, String(value));
   copy.setAttribute("height", String(height - 2 * PADDING_SIZE - HEAD_SIZE));
   whole.append(copy);
-  return drawn(new XMLSerializer().serializeToString(whole), PICTURE_WIDTH * PIXEL_SCALE, Math.round(height * PIXEL_SCALE));
+  return drawn(new XMLSerializer().serializeToString(whole), pixels.width, pixels.height);
 }
 
 /**
