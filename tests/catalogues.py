@@ -48,6 +48,9 @@ PYTHON = ("oneclaw", "chat", "memory")
 # Placeholders of parameters, and HTML tags, which must be the same in every language.
 PLACEHOLDERS = re.compile(r"%\(\w+\)[a-z]|%[a-z%]|\{\w*\}")
 MARKUP = re.compile(r"</?\w+[^>]*>")
+# A translation that is longer is most likely that of another text.
+TRANSLATION_MAX_RATIO = 3
+SHORT_TEXT_CHARS = 25
 
 Texts = dict[tuple[str | None, str], Message]
 
@@ -111,6 +114,8 @@ def fault_of(translated: Message, text: Message, language: str) -> str:
         return f"needs {' '.join(sorted(set(PLACEHOLDERS.findall(wanted[-1])))) or 'nothing'} put into it"
     if any(set(PLACEHOLDERS.findall(form)) - allowed for form in found):
         return "has a place that nothing is put into"
+    if len(found[-1]) > TRANSLATION_MAX_RATIO * len(wanted[-1]) + SHORT_TEXT_CHARS:
+        return "is much longer than its text: perhaps it is the translation of another"
     for form in found:
         if sorted(MARKUP.findall(form)) != sorted(MARKUP.findall(wanted[-1])):
             return "has other markup"
