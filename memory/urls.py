@@ -32,6 +32,7 @@ urlpatterns = [
     path("memory/search", search.search_page, name="memory_search"),
     path("memory/past", past.past_page, name="memory_past"),
     path("messages/<int:message_id>/memories", provenance.memories, name="message_memories"),
+    path("messages/<int:message_id>/memories/undo", provenance.undo_saves, name="memory_undo_saves"),
     path("messages/<int:message_id>/memories/<slug:memory_id>", provenance.say, name="memory_feedback"),
     path("memory/lab", lab.lab_page, name="memory_lab"),
     path("memory/lab/keep", lab.keep_question, name="memory_lab_keep"),

@@ -59,6 +59,9 @@ class ShownMemory:
     keys: list[int] = field(default_factory=list)
     # Who said or wrote it, and when: "You, 3 November 2026".
     source: str = ""
+    # The day of that, and whether the reader said it.
+    day: dt.date | None = None
+    is_own: bool = False
     address: str = ""
     feedback: LineFeedback | None = None
 
@@ -146,11 +149,12 @@ def _find_line(shown: ShownMemory, documents: Sequence[MemoryDocument], user: Us
         if found := list(MemoryChunk.objects.filter(document=document, text__in=texts).order_by("ordinal")):
             shown.space, shown.keys = document.space, [chunk.text_key for chunk in found]
             shown.address = line_address(document.pk, found[0].start_line)
-            shown.source = _source_of(document, found[0], user)
+            _find_source(shown, document, found[0], user)
             return
     if documents:
         shown.address = reverse("memory_document", args=[documents[0].pk])
-    shown.source = _name_of(located(shown.memory.path)[1])
+    path = located(shown.memory.path)[1]
+    shown.source, shown.day = _name_of(path), day_in(path)
 
 
 def _find_said(shown: ShownMemory, access: MemoryAccess, user: User) -> None:
@@ -169,8 +173,9 @@ def _find_said(shown: ShownMemory, access: MemoryAccess, user: User) -> None:
     message = Message.objects.filter(session=other, seq=first.seq).select_related("author").first()
     said_by = (message.author if message else None) or other.owner
     person = _("You") if said_by == user else str(said_by)
+    shown.day, shown.is_own = access.session.owner.day(first.at), said_by == user and first.role == Message.Role.USER
     speaker = person if first.role == Message.Role.USER else _("Assistant")
-    about = {"who": speaker, "title": other.name, "day": date_format(access.session.owner.day(first.at))}
+    about = {"who": speaker, "title": other.name, "day": date_format(shown.day)}
     shown.source = _("%(who)s in “%(title)s”, %(day)s") % about
     if message is not None:
         shown.address += f"#message-{message.pk}@{first.seq}"
@@ -184,10 +189,12 @@ def _find_attached(shown: ShownMemory, user: User) -> None:
         shown.address = shown.memory.path
 
 
-def _source_of(document: MemoryDocument, chunk: MemoryChunk, user: User) -> str:
-    """Return who wrote the line, and on which day of the person."""
+def _find_source(shown: ShownMemory, document: MemoryDocument, chunk: MemoryChunk, user: User) -> None:
+    """Say who wrote the line, and on which day of the person."""
     if document.path != CURATED:
-        return _name_of(document.path, day_in(chunk.heading))
+        shown.day = day_in(chunk.heading) or day_in(document.path)
+        shown.source = _name_of(document.path, shown.day)
+        return
     entries = [entry for entry in entries_of(document) if entry.line <= chunk.start_line <= entry.last_line]
     change = (
         document.revisions.filter(number=entries[0].revision).select_related("author", "approved_by").first()
@@ -195,15 +202,18 @@ def _source_of(document: MemoryDocument, chunk: MemoryChunk, user: User) -> str:
         else None
     )
     if change is None:
-        return _("Saved memory")
+        shown.source = _("Saved memory")
+        return
     who = str(Source(change.source).label).capitalize()
+    shown.day, shown.is_own = user.day(change.created_at), change.author == user
     if change.source == Source.PROPOSAL and change.author is not None:
-        who = _("You") if change.author == user else str(change.author)
+        who = _("You") if shown.is_own else str(change.author)
         if change.approved_by is not None:
             who = _("%(author)s, approved by %(person)s") % {"author": who, "person": change.approved_by}
     if change.source in (Source.TOOL, Source.PAGE):
-        who = _("You") if change.author in (user, None) else str(change.author)
-    return _("%(who)s, %(day)s") % {"who": who, "day": date_format(user.day(change.created_at))}
+        shown.is_own = change.author in (user, None)
+        who = _("You") if shown.is_own else str(change.author)
+    shown.source = _("%(who)s, %(day)s") % {"who": who, "day": date_format(shown.day)}
 
 
 def _name_of(path: str, day: dt.date | None = None) -> str:

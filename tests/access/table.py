@@ -135,6 +135,7 @@ PAGES = """
     message_context                 members     -
     message_context_json            members     -
     message_memories                private     -
+    memory_undo_saves               -           private
     memory_feedback                 -           private
     message_rate                    -           private
     message_edit                    author      author
