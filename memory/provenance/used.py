@@ -17,6 +17,7 @@ from memory.policy.addresses import is_of_others
 from memory.policy.same_words import words_of
 from memory.policy.tombstones import BLANK
 from memory.prompt.items import ADDED, CURATED, DOCUMENT, OF_DOCUMENTS, RECALLED, SPACE_ADDED, SPACE_CURATED, shown
+from memory.search.likely import LIKELY_MIN_SCORE
 from memory.text.terms import terms_of
 
 SAVE_TOOL, SEARCH_TOOL, GET_TOOL = "save_memory", "memory_search", "memory_get"
@@ -29,8 +30,6 @@ ATTACHED_MAX_CHARS = 1_000
 # An answer says something of a line when it and the question have at least this share of the line's terms, and the
 # answer has one of them that the question has not.
 SAID_MIN_SHARE = 0.5
-# How likely a passage answers the question that counts as used although the answer says nothing of it in its words.
-USED_MIN_SCORE = 0.3
 HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 
 
@@ -113,7 +112,8 @@ def used_in(answer: FinishedAnswer) -> list[UsedMemory]:
     found: dict[str, UsedMemory] = {}
     for each in (*_recalled(answer), *_searched(answer), *_read_files(answer), *_said(answer, asked, said)):
         if words_of(each.text) and BLANK not in each.text:
-            is_likely = each.score is None or each.score >= USED_MIN_SCORE
+            # What was likely enough counts as used although the answer says nothing of it in its words.
+            is_likely = each.score is None or each.score >= LIKELY_MIN_SCORE
             is_cited, says = each.mark in answer.cited, is_said(frozenset(terms_of(each.text)), asked, said)
             known = replace(each, is_cited=is_cited, is_said=says, is_used=is_likely or is_cited or says)
             found.setdefault(words_of(each.text), known)
