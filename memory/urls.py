@@ -16,6 +16,7 @@ from memory.views import (
     library_pages,
     past,
     provenance,
+    reviews,
     search,
     space_pages,
 )
@@ -83,7 +84,8 @@ urlpatterns = [
     path("memory/proposals/<int:proposal_id>", proposals.answer, name="memory_proposal"),
     path("memory/suggestions/<int:suggestion_id>", inbox.answer_suggestion, name="memory_suggestion"),
     path("memory/decisions/<int:decision_id>/take-out", decisions.take_out_secret, name="memory_take_out"),
-    path("memory/reviews/<int:review_id>", inbox.answer_review, name="memory_review"),
+    path("memory/reviews/<int:review_id>", reviews.answer_review, name="memory_review"),
+    path("memory/reviews/<int:review_id>/undo", reviews.take_back_answer, name="memory_review_undo"),
     path("memory/decisions/<int:decision_id>", decisions.decide, name="memory_decide"),
     path("memory/undo/<int:revision_id>", changes.undo_change, name="memory_undo"),
     path("memory/walk/<uuid:session_id>", card.walk_page, name="memory_walk"),

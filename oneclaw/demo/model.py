@@ -148,7 +148,7 @@ def _after_tools(body: dict[str, Any], results: list[dict[str, Any]]) -> Iterato
 def _after_saving(fields: dict[str, Any], line: str) -> str:
     """Return what the result of save_memory says has become of `line`. The card shows a line that was saved."""
     if fields.get("waiting"):
-        became = "This waits in your inbox for a yes"
+        became = "This waits for your yes"
     elif fields.get("proposed"):
         became = "I proposed this to the space; another owner or editor has to approve it"
     elif fields.get("declined"):

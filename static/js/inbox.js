@@ -1,6 +1,8 @@
 // @ts-check
 // The inbox of memory by keys: J and K go to the next and the previous item, and a button's key presses it.
 
+import "./swiping.js";
+
 /** @returns {HTMLElement[]} */
 const items = () => [...document.querySelectorAll("[data-inbox-item]")].filter((item) => item instanceof HTMLElement);
 

@@ -242,6 +242,7 @@ PAGES = """
     memory_decide                   -           owners
     memory_take_out                 -           owners
     memory_review                   -           owners
+    memory_review_undo              -           owners
     memory_forget                   persons     persons
     memory_forgotten                forgetters  -
     memory_receipt                  forgetters  -

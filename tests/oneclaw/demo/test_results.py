@@ -122,7 +122,7 @@ def test_a_result_without_passages_is_told_as_such(content):
     ("said", "told"),
     [
         ({"saved": True}, "I will remember that."),
-        ({"saved": False, "waiting": True, "source": "pasted text"}, "waits in your inbox"),
+        ({"saved": False, "waiting": True, "source": "pasted text"}, "waits for your yes"),
         ({"saved": False, "proposed": True, "memory": "Crane"}, "proposed"),
         ({"saved": False, "declined": "The person has declined this before."}, "declined"),
         ({"saved": False, "already_known": True, "path": "MEMORY.md"}, "already"),
