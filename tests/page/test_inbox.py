@@ -119,9 +119,11 @@ async def test_old_lines_are_asked_about_one_at_a_time(live, ada, viewport):
         if viewport == PHONE:
             # A finger sweeps it to the left.
             await card.locator("[data-swipe]").evaluate(
-                """(card) => [["pointerdown", 300], ["pointermove", 240], ["pointermove", 150], ["pointerup", 150]].forEach(
-                ([type, clientX]) => card.querySelector(".review__text").dispatchEvent(new PointerEvent(type,
-                { bubbles: true, pointerId: 1, pointerType: "touch", clientX, clientY: 10 })))"""
+                """(card) => {
+                for (const [type, clientX] of [["down", 300], ["move", 240], ["move", 150], ["up", 150]]) {
+                  const shape = { bubbles: true, pointerId: 1, pointerType: "touch", clientX, clientY: 10 };
+                  card.querySelector(".review__text").dispatchEvent(new PointerEvent(`pointer${type}`, shape));
+                }}"""
             )
         else:
             await page.keyboard.press("n")
