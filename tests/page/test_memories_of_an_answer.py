@@ -37,7 +37,7 @@ async def test_the_line_opens_and_a_memory_is_called_outdated(live, ada, scripte
         await ask(page, "I take the ferry to Naxos. When does it leave?")
         line = page.locator(".answer-line summary")
         await expect(line).to_contain_text("“The ferry to Naxos leaves at seven.” 3 November · and 1 more")
-        await expect(page.get_by_text("saved")).to_have_count(0)
+        await expect(page.locator(".answer-line__saved")).to_have_count(0)
         assert await violations(page) == ""
         await line.press("Enter")
         rows = page.locator(".memory")
