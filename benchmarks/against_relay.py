@@ -1,6 +1,6 @@
 """How the chat delivers, against a bare relay (benchmarks/relay.py) in the same run, alternating.
 
-    python benchmarks/against_relay.py [cost|first|burst|streams …]    five minutes for all four
+    python benchmarks/against_relay.py [cost|first|burst|streams …]    six minutes for all four
     python benchmarks/against_relay.py capacity N …                    streams on one process, spaced and at once
     python benchmarks/against_relay.py --soak 10                       minutes; half a minute more to start and end
 
@@ -8,7 +8,7 @@ cost     processor time for 1,000 deltas of 20 streams, while all are running an
          worker's share
 first    from a message in a new conversation to its first block, idle
 burst    40 people send at the same moment
-streams  the lag of shown text with 160 streams on one web process, and with 300 on two
+streams  the lag of shown text with 10, 40 and 160 streams on one web process, and with 300 on two
 soak     both cores 70 % busy: messages and answers compared with the rows, the wait for acknowledgements, idle memory
 
 Web processes, relay, worker, PostgreSQL, the upstream (50 deltas a second, each with the time when it was sent) and the
@@ -146,10 +146,11 @@ def burst(both: dict[str, Address]) -> None:
 
 
 def streams(ours: list[Address], relay: Address) -> None:
-    print_lag("160 streams, starts spaced", ours[:1], 160, 5)
+    for count in (10, 40, 160):
+        print_lag(f"{count} streams, starts spaced", ours[:1], count, 5)
+        print_lag(f"{count} streams of the relay, starts spaced", [relay], count, 5)
     print_lag("160 streams, starts at once", ours[:1], 160, 0)
     print_lag("300 streams on two web processes, starts spaced", ours, 300, 5)
-    print_lag("160 streams of the relay, starts at once", [relay], 160, 0)
 
 
 def capacity(ours: list[Address], relay: Address, counts: Sequence[int]) -> None:

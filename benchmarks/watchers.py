@@ -49,7 +49,7 @@ class Watched:
 
 async def opened(socket: aiohttp.ClientWebSocketResponse) -> str:
     """Open a new conversation; return its id."""
-    await socket.send_json({"type": "open", "session": None, "last_seq": 0})
+    await socket.send_json({"type": "open", "session": None, "last_seq": 0, "appends": True})
     async for message in socket:
         frame = json.loads(message.data)
         if frame["type"] == "ready":

@@ -130,6 +130,7 @@ urlpatterns = [
     path("conversations/export.zip", exports.export_many, name="export_many"),
     path("import", imports.import_page, name="import"),
     path("import/<uuid:job_id>", imports.import_progress, name="import_progress"),
+    path("more", pages.more, name="more"),
     path("news", pages.news, name="news"),
     path("shared", sharing.shared_links, name="shared_links"),
     path("shared/<int:link_id>/revoke", sharing.revoke, name="revoke"),

@@ -19,7 +19,7 @@ from memory.prompt.items import NAME
 from memory.provenance import cited, details, quoted
 from memory.skills import offering
 from memory.tools import citing, get, library, reading, save_memory, skill_read
-from memory.views import conversations, inbox, palette
+from memory.views import conversations, inbox, palette, space_pages
 from memory.walk import card
 
 
@@ -39,6 +39,7 @@ class ConversationMemory:
     worded_line = staticmethod(quoted.worded_line)
     source_address = staticmethod(cited.source_address)
     related = staticmethod(conversations.related)
+    space_overview = staticmethod(space_pages.overview_html)
     remains = staticmethod(remains.of_conversations)
     mentions = staticmethod(offering.mentions)
     documents = staticmethod(picking.found)

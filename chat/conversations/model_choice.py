@@ -183,6 +183,45 @@ def checked_memory(choice: Choice, *, space_id: int | None, is_shared: bool = Fa
     return wanted
 
 
+@dataclass(frozen=True)
+class MemoryUse:
+    """One way in which a conversation uses memory, as the field below a message offers it: whether memory is written
+    (`mode`, a ChatSession.Mode), and which is read (`memory`, a MemoryChoice)."""
+
+    mode: str
+    memory: str
+    label: str
+
+    @property
+    def value(self) -> str:
+        """Return the value of the option."""
+        return f"{self.mode}:{self.memory}"
+
+
+def offered_uses(*, in_space: bool, is_shared: bool = False, mode: str = "") -> list[MemoryUse]:
+    """Return the ways in which a conversation may use memory, the usual one first: of every mode for a new one, later
+    those of its `mode`."""
+    agent, chat, temporary = ChatSession.Mode.AGENT, ChatSession.Mode.CHAT, ChatSession.Mode.TEMPORARY
+    everything, none = MemoryChoice.ALL, MemoryChoice.NONE
+    uses = [MemoryUse(agent, everything, gettext("Memory on"))]
+    reads_only = [MemoryUse(chat, everything, gettext("Memory: read only"))]
+    if in_space and not is_shared:
+        own, space = MemoryChoice.OWN, MemoryChoice.SPACE
+        uses += [
+            MemoryUse(agent, own, gettext("Memory on: only mine")),
+            MemoryUse(agent, space, gettext("Memory on: only the space’s")),
+        ]
+        if mode:
+            reads_only += [
+                MemoryUse(chat, own, gettext("Read only: only mine")),
+                MemoryUse(chat, space, gettext("Read only: only the space’s")),
+            ]
+    uses += reads_only
+    uses.append(MemoryUse(mode or agent, none, gettext("Memory off")))
+    uses.append(MemoryUse(temporary, everything, gettext("Temporary: nothing is kept")))
+    return [use for use in uses if not mode or use.mode == mode]
+
+
 def offered_memories(*, in_space: bool, is_shared: bool = False) -> list[tuple[str, str]]:
     """Return (choice, label) of each memory that a conversation may read, in a space or outside of every one."""
     none = (MemoryChoice.NONE.value, gettext("No memory"))

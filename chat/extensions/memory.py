@@ -23,7 +23,7 @@ from chat.extensions.types import (
     WordedLine,
 )
 from chat.models import ChatSession, Message, MessageQuerySet
-from oneclaw.models import User
+from oneclaw.models import Space, User
 
 # The name of the extension of memory, under which the chat stores what memory gives it.
 MEMORY_NAME = "memory"
@@ -105,6 +105,10 @@ class Memory(Protocol):
     def space_tabs(self) -> Sequence[SpaceTab]:
         """Return the tabs of memory on the pages of a space."""
         return ()
+
+    def space_overview(self, user: User, space: Space) -> SafeString:
+        """Return what the first page of `space` shows `user`, a member, of its memory: safe HTML, or ""."""
+        return SafeString()
 
     def remains(self, user: User, session_ids: Collection[UUID]) -> Remains | None:
         """Return what memory keeps of these conversations of `user`, which were deleted; None when nothing."""

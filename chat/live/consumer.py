@@ -18,6 +18,7 @@ from chat.conversations.shown import just_stored
 from chat.live import replay, revocation
 from chat.live.errors import CLIENT_ERRORS, code_and_sentence, retry_after
 from chat.live.frames import ClientFrame, OpenFrame, PingFrame, SendFrame, WritingFrame, client_frame, decoded
+from chat.live.growing_blocks import GrowingBlock
 from chat.live.handle import Sent, Stored, handle
 from chat.live.outbox import Outbox
 from chat.live.publisher import begin_next
@@ -143,6 +144,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
             # Another person has signed in with this browser since the page was made.
             await self.close(NOT_SIGNED_IN_CODE)
             return
+        self.outbox.appends = frame.appends
         session_id, last_seq = frame.session or uuid.uuid4(), frame.last_seq
         owner_id = await self._open_room(session_id, last_seq, self.user.pk)
         if owner_id != self.user.pk:
@@ -204,8 +206,12 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
     def _send_frame(self, frame: ServerFrame) -> None:
         self.outbox.put(encode(frame))
 
-    def _send_frames(self, frames: list[ServerFrame]) -> None:
-        self.outbox.put_together((encode(frame), None) for frame in frames)
+    def _send_frames(self, frames: list[ServerFrame | GrowingBlock]) -> None:
+        """Send messages that the page lacks, with the blocks of a running one."""
+        self.outbox.forget_blocks()
+        self.outbox.put_together(
+            (each, each.key) if isinstance(each, GrowingBlock) else (encode(each), None) for each in frames
+        )
 
     def _enter_room(self, session_id: uuid.UUID, owner_id: int) -> Room:
         if self.room is None or self.room.key != (owner_id, session_id):

@@ -93,6 +93,8 @@ class OpenFrame(FrameOfClient):
     last_seq: int = Field(0, strict=True, ge=0)
     # The id of the person for whom the page was made.
     person: Any = None
+    # Whether the page understands blocks of which only what follows is sent.
+    appends: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
 
 
 class MessageFrameFields(FrameWithChoice):

@@ -4,14 +4,20 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import NamedTuple
 
+from chat.live.growing_blocks import GrowingBlock
+
 # Limit of the queue for a slow reader; beyond it the socket is closed (the page reconnects and catches up).
 WAITING_MAX_BYTES = 256 * 1024
 
 
-class WaitingFrame(NamedTuple):
-    """An encoded frame with its size. An `exempt` frame does not count against the limit of the reader."""
+Frame = str | GrowingBlock
 
-    text: str
+
+class WaitingFrame(NamedTuple):
+    """An encoded frame, or a growing block, with its size. An `exempt` frame does not count against the limit of the
+    reader."""
+
+    frame: Frame
     bytes: int
     exempt: bool
 
@@ -25,6 +31,10 @@ class Outbox:
     def __init__(self, person_id: int = 0, language: str = "") -> None:
         # Whose socket it is, and the language in which frames are worded for it; "" for that of who sends.
         self.person_id, self.language = person_id, language
+        # Whether its page understands blocks of which only what follows is sent.
+        self.appends = False
+        # The blocks of the running answer as they were sent last, by index.
+        self._sent: dict[int, GrowingBlock] = {}
         # Called when the person may not see the session of its room any more.
         self.turn_away: Callable[[], None] = lambda: None
         self._waiting: dict[object, WaitingFrame] = {}
@@ -34,21 +44,21 @@ class Outbox:
         self._count = 0
         self.overflowed = False
 
-    def put(self, text: str, key: object = None) -> None:
-        """Enqueue the encoded frame `text`. With a `key`, it first removes a waiting frame of the same key.
+    def put(self, frame: Frame, key: object = None) -> None:
+        """Enqueue `frame`, encoded or a growing block. With a `key`, it first removes a waiting one of the same key.
 
         Never blocks. Above WAITING_MAX_BYTES the queue stops accepting frames, and `drain` ends with `overflowed` set.
         A single frame above that size is enqueued by `put_together`.
         """
-        if (bytes := size(text)) > WAITING_MAX_BYTES:
-            self.put_together([(text, key)])
+        if (bytes := size(frame)) > WAITING_MAX_BYTES:
+            self.put_together([(frame, key)])
         else:
             self._pop(key)
-            self._add(WaitingFrame(text, bytes, exempt=False), key)
+            self._add(WaitingFrame(frame, bytes, exempt=False), key)
             self._overflow_above_limit(exempt=False)
 
-    def put_together(self, frames: Iterable[tuple[str, object]]) -> None:
-        """Enqueue (encoded frame, key) pairs that belong together, such as everything that a page lacks, of any size.
+    def put_together(self, frames: Iterable[tuple[Frame, object]]) -> None:
+        """Enqueue (frame, key) pairs that belong together, such as everything that a page lacks, of any size.
 
         The reader is too slow when more than WAITING_MAX_BYTES of earlier exempt frames are still waiting.
         """
@@ -56,8 +66,15 @@ class Outbox:
         for _, key in frames:
             self._pop(key)
         self._overflow_above_limit(exempt=True)
-        for text, key in frames:
-            self._add(WaitingFrame(text, size(text), exempt=True), key)
+        for frame, key in frames:
+            self._add(WaitingFrame(frame, size(frame), exempt=True), key)
+
+    def forget_blocks(self) -> None:
+        """Drop the growing blocks that wait, and send whole ones from now on: their message follows, which replaces
+        them in the page."""
+        self._sent.clear()
+        for key in [key for key, waiting in self._waiting.items() if isinstance(waiting.frame, GrowingBlock)]:
+            self._pop(key)
 
     async def drain(self, send: Callable[[str], Awaitable[None]]) -> None:
         """Send the waiting frames by `send`; return when the queue has overflowed."""
@@ -65,9 +82,21 @@ class Outbox:
             await self._more.wait()
             self._more.clear()
             while self._waiting:
-                await send(self._pop(next(iter(self._waiting))).text)
+                await send(self._text_of(self._pop(next(iter(self._waiting))).frame))
             if self.overflowed:
                 return
+
+    def _text_of(self, frame: Frame) -> str:
+        """Return `frame` as it is sent now: what this socket was sent before decides how much of a block is."""
+        if isinstance(frame, str):
+            return frame
+        before = self._sent.get(frame.index)
+        if before is not None and before.message != frame.message:
+            self._sent.clear()
+            before = None
+        if self.appends:
+            self._sent[frame.index] = frame
+        return frame.text_after(before)
 
     def _add(self, frame: WaitingFrame, key: object) -> None:
         if self.overflowed:
@@ -92,6 +121,7 @@ class Outbox:
             self._more.set()
 
 
-def size(text: str) -> int:
-    """Return the number of bytes of `text` in UTF-8."""
+def size(frame: Frame) -> int:
+    """Return the number of bytes of `frame` in UTF-8; of a growing block, those of its HTML."""
+    text = frame if isinstance(frame, str) else frame.html
     return len(text) if text.isascii() else len(text.encode())

@@ -8,11 +8,10 @@ from typing import Any
 from chat.conversations.shared import queue
 from chat.conversations.shown import just_stored
 from chat.conversations.transcript import cards_of_unrun
+from chat.live.growing_blocks import GrowingBlock
 from chat.live.rooms import room_of
 from chat.live.server_frames import (
-    BlockFrame,
     MessageFrame,
-    block_frame,
     done_frame,
     failure_frame,
     making_room_frame,
@@ -33,7 +32,7 @@ from oneclaw import pubsub
 from oneclaw.llm import Block, ModelRequestError
 from oneclaw.llm.transport.pace import frame_seconds
 
-# The model's text is read once in a frame too: a frame is not postponed for the inexactness of the timers of both.
+# A frame is not postponed for the inexactness of the timer with which the model's text is read.
 EARLY_SECONDS = 0.01
 
 
@@ -70,7 +69,9 @@ def answer_left() -> Callable[[], None]:
 class TurnPublisher(TurnListener):
     """Publishes one running turn in the room of its session (a LiveTurn, too).
 
-    The first text leaves at once, then a frame each `frame_seconds`.
+    The first text leaves at once, then a frame each `frame_seconds`. These are counted from when the text of the last
+    frame was read: the model's text is read once in a frame too (oneclaw/llm/transport/reading.py), so that after a
+    frame that had to wait the next one leaves when its text is read, and every later one as well.
     """
 
     def __init__(self, running: RunningTurn) -> None:
@@ -83,8 +84,10 @@ class TurnPublisher(TurnListener):
         self._published_end = False
         # Whether it waits for a slot (chat/turns/slots.py).
         self.is_waiting = False
+        # Incremented whenever blocks are sent: two of a block with the same revision are equal.
+        self._revision = 0
         self._loop = asyncio.get_running_loop()
-        self._next_frame_at = 0.0
+        self._grew_at = self._next_frame_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -107,8 +110,9 @@ class TurnPublisher(TurnListener):
         self._room.publish(lambda: waiting_frame(is_waiting))
 
     def grew(self) -> None:
+        self._grew_at = self._loop.time()
         if self._timer is None:
-            delay = self._next_frame_at - self._loop.time()
+            delay = self._next_frame_at - self._grew_at
             if delay <= EARLY_SECONDS:
                 self._publish_blocks()
             else:
@@ -141,6 +145,7 @@ class TurnPublisher(TurnListener):
 
     def closed(self) -> None:
         self._cancel_timer()
+        self._room.forget_blocks()
         if self._room.running is self:
             self._room.running = None
         if self._room.behind or not self._follows or not self._published_end:
@@ -158,8 +163,9 @@ class TurnPublisher(TurnListener):
     def message_frame(self) -> MessageFrame:
         return message_frame(self._shown(self._answer.message), {})
 
-    def block_frames(self) -> list[BlockFrame]:
-        return [self._block_frame(index, html) for index, html in enumerate(self._answer.shown())]
+    def blocks(self) -> list[GrowingBlock]:
+        self._revision += 1
+        return [self._block(index, html) for index, html in enumerate(self._answer.shown())]
 
     # -- Internals -----------------------------------------------------------------------------------
 
@@ -171,18 +177,20 @@ class TurnPublisher(TurnListener):
         self._cancel_timer()
         if self._follows:
             self._room.complete_seq = max(self._room.complete_seq, answer.seq)
+        self._room.forget_blocks()
         self._room.publish_whole(lambda: [message_frame(self._shown(answer), cards), done_frame(answer, final=final)])
 
     def _publish_blocks(self) -> None:
         self._timer = None
-        self._next_frame_at = self._loop.time() + frame_seconds()
+        self._next_frame_at = self._grew_at + frame_seconds()
         if not self._room.outboxes:
             return
+        self._revision += 1
         for index, html in self._answer.changes():
-            self._room.publish(self._block_frame(index, html), ("block", self._answer.message.pk, index))
+            self._room.publish_block(self._block(index, html))
 
-    def _block_frame(self, index: int, html: str) -> BlockFrame:
-        return block_frame(self._answer.message, index, self._answer.revision, html)
+    def _block(self, index: int, html: str) -> GrowingBlock:
+        return GrowingBlock(str(self._answer.message.pk), index, self._revision, html)
 
     def _publish_card(self, use: Block, card: Card) -> None:
         answer = self._answer.message

@@ -17,13 +17,13 @@ from django.utils.translation import get_language, gettext_lazy
 
 from chat.conversations.shared import queue
 from chat.live.company import Company
+from chat.live.growing_blocks import GrowingBlock
 from chat.live.members import Members
 from chat.live.outbox import Outbox
 from chat.live.replay import ReplayFrame, frames_after, is_too_much, shows_hidden_message, updated_frame
 from chat.live.server_frames import (
     ROUNDS_CHANGED,
     SHARING_CHANGED,
-    BlockFrame,
     MessageFrame,
     QueueFrame,
     ServerFrame,
@@ -55,8 +55,8 @@ class LiveTurn(Protocol):
     def message_frame(self) -> MessageFrame:
         """Return the frame of the running answer's placeholder."""
 
-    def block_frames(self) -> list[BlockFrame]:
-        """Return the frames of the running answer's blocks as they are now."""
+    def blocks(self) -> list[GrowingBlock]:
+        """Return the running answer's blocks as they are now, for a page that is sent its placeholder before."""
 
 
 class Room:
@@ -106,6 +106,16 @@ class Room:
             text = encode(worded(frame, language) if callable(frame) else frame)
             for outbox in outboxes:
                 outbox.put(text, key)
+
+    def publish_block(self, block: GrowingBlock) -> None:
+        """Send a growing block to every socket."""
+        for outbox in self.outboxes:
+            outbox.put(block, block.key)
+
+    def forget_blocks(self) -> None:
+        """Forget the growing blocks that the sockets were sent, and drop those that wait."""
+        for outbox in self.outboxes:
+            outbox.forget_blocks()
 
     def publish_whole(self, frames: Callable[[], Iterable[ServerFrame]]) -> None:
         """Send the frames that `frames` returns in each language of the sockets, which belong together and may be
@@ -159,7 +169,7 @@ class Room:
             if self.version == version:
                 return found
 
-    def with_growing(self, frames: Sequence[ReplayFrame]) -> list[ServerFrame]:
+    def with_growing(self, frames: Sequence[ReplayFrame]) -> list[ServerFrame | GrowingBlock]:
         """Return `frames`, read from rows, with the current state of the answer that is running here, if any."""
         if self.running is None:
             return [*frames]
@@ -169,7 +179,7 @@ class Room:
             return [*frames]
         rest = [frame for frame in frames if frame["type"] == "done" or frame["id"] != growing["id"]]
         waiting = [waiting_frame(True)] if self.running.is_waiting else []
-        return [*rest, growing, *self.running.block_frames(), *waiting]
+        return [*rest, growing, *self.running.blocks(), *waiting]
 
     def refresh(self) -> None:
         """Start reading the rows again for the sockets here, unless a turn here is running, which publishes itself."""

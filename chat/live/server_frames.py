@@ -63,6 +63,9 @@ class BlockFrame(TypedDict):
     index: int
     revision: int
     html: str
+    # The revision that `html` continues, and how much of that stays, in UTF-16 units; without them, `html` is all.
+    base: NotRequired[int]
+    keep: NotRequired[int]
 
 
 class ToolFrame(TypedDict):
@@ -210,10 +213,6 @@ def message_frame(shown: ShownMessage, cards: Mapping[str, Card]) -> MessageFram
     """Return the frame of a message; `cards` are those of its tool calls, by tool_use id."""
     message = shown.message
     return {"type": "message", "seq": message.seq, "id": str(message.pk), "html": messages_html([shown], cards)}
-
-
-def block_frame(answer: Message, index: int, revision: int, html: str) -> BlockFrame:
-    return {"type": "block", "message": str(answer.pk), "index": index, "revision": revision, "html": html}
 
 
 def tool_frame(answer: Message, use: Block, card: Card) -> ToolFrame:

@@ -1,11 +1,13 @@
 """Markdown to safe HTML, block by block, also while the text still grows."""
 
+import re
 import time
 from dataclasses import replace
 
 from chat.rendering import markdown
-from chat.rendering.completed_parts import CompletedParts, complete_parts
+from chat.rendering.completed_parts import CompletedParts, complete_parts, parts_before
 from chat.rendering.plain_items import ItemAppender
+from chat.rendering.plain_rows import RowAppender
 from chat.rendering.plain_text import Appender, appender_of
 
 # Incremented whenever the same text gets other HTML: stored HTML of another version is rendered again.
@@ -14,6 +16,7 @@ HTML_VERSION = 8
 LONG_BLOCK_CHARS = 4_000
 # Processor time that one update of a growing text may take; the finished text has more.
 UPDATE_SECONDS = 0.1
+BLANK_LINES = re.compile(r"(?:[ \t]*\n)*")
 
 
 def render(text: str) -> str:
@@ -33,7 +36,8 @@ class GrowingText:
     """
 
     def __init__(self) -> None:
-        # Markdown that can still change: from the first line of the open block on; and what has come since.
+        # Markdown that can still change, from the first line of the open block on, which is no blank one; and what has
+        # come since.
         self._tail = ""
         self._new: list[str] = []
         self._after_return = False
@@ -89,12 +93,13 @@ class GrowingText:
         self._new = []
         before = self._tail
         self._tail += fresh
+        self._tail = self._tail[_blank_lines_end(self._tail) :]
         appended = self._append_point.grown(fresh) if self._append_point else None
         if appended is not None:
             self._now = [*self._now[:-1], appended]
             return
-        if isinstance(self._append_point, ItemAppender):
-            self._complete_items(self._append_point, before)
+        if isinstance(self._append_point, ItemAppender | RowAppender):
+            self._complete_appended(self._append_point, before)
         began = time.thread_time()
         definitions = self._definitions.copy()
         growing = self._parse_tail(definitions, seconds)
@@ -109,13 +114,14 @@ class GrowingText:
         self._append_point = self._new_append_point(growing) if growing else None
         self._not_before = time.monotonic() + 10 * (time.thread_time() - began)
 
-    def _complete_items(self, appender: ItemAppender, text: str) -> None:
-        """Complete the items that `appender` has put after those that are completed; `text` is the tail with them."""
+    def _complete_appended(self, appender: ItemAppender | RowAppender, text: str) -> None:
+        """Complete the items or rows that `appender` has put after those that are completed; `text` is the tail with
+        them."""
         is_only_block = len(self._now) == len(self._closed) + 1
-        if self._completed is not None and is_only_block and appender.is_of_top_list:
-            start = appender.last_item_start(text)
-            if start > self._completed.chars:
-                self._completed = self._completed.extended(text[:start], appender.before_last_item)
+        start = appender.last_part_start(text)
+        done = self._completed.chars if self._completed else 0
+        if is_only_block and appender.is_of_top_level and start > done and "]:" not in text:
+            self._completed = parts_before(appender.kind, text[:start], appender.before_last_part) or self._completed
 
     def _parse_tail(self, definitions: markdown.Definitions, seconds: float) -> list[markdown.MarkdownBlock]:
         """Return the blocks of the tail; the first items of a long list, or rows of a table, are not parsed again."""
@@ -144,7 +150,10 @@ class GrowingText:
         if any(line.strip() for line in above):
             # A definition is right above, which may take this line for its title.
             return None
-        return appender_of(lines[last.first_line], last.html)
+        appender = appender_of(lines[last.first_line], last.html)
+        # What is before a list or table is closed when its first line is complete, and then its parts can be.
+        is_of_parts = isinstance(appender, ItemAppender | RowAppender)
+        return None if is_of_parts and len(growing) > 1 else appender
 
     def _close(self, growing: list[markdown.MarkdownBlock], seconds: float) -> list[markdown.MarkdownBlock]:
         """Remove every block from the tail that no further line can change; return those that stay in it."""
@@ -152,10 +161,11 @@ class GrowingText:
         lines = complete.split("\n")
         for index, block in reversed(list(enumerate(growing))):
             if block.ends_with_blank and block.end_line < len(lines) - 1 and not lines[block.end_line].strip(" \t"):
-                return self._cut(lines[: block.end_line + 1], index + 1, growing)
+                end = block.end_line + 1
+                while end < len(lines) - 1 and not lines[end].strip(" \t"):
+                    end += 1
+                return self._cut(lines[:end], index + 1, growing)
         spans = [(block.first_line, block.end_line) for block in growing if block.first_line < len(lines) - 1]
-        if not growing and not self._tail.strip(" \t\n"):
-            return self._cut(lines[:-1], 0, growing)
         if len(spans) < 2:
             return growing
         # A line that is not complete yet may seem to begin or to change a block.
@@ -186,6 +196,12 @@ class GrowingText:
             if "[" in source:
                 again = markdown.rendered(source, definitions.copy(), seconds)
                 self._closed[index] = again[0].html if again else ""
+
+
+def _blank_lines_end(text: str) -> int:
+    """Return the offset of the first line of `text` that is not blank, or is not complete."""
+    found = BLANK_LINES.match(text)
+    return found.end() if found else 0
 
 
 def _plain_line_ends(text: str) -> str:

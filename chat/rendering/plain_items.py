@@ -22,6 +22,7 @@ class ItemAppender:
     def __init__(self, head: str, closing: str, waiting: str, plain: re.Pattern[str], marker: re.Match[str]) -> None:
         self._head, self._closing, self._plain = head, closing, plain
         is_loose = closing.startswith("</p>")
+        self.kind = "loose list" if is_loose else "list"
         indent, bullet, delimiter = marker.groups()
         number = r"\d{1,9}" + re.escape(delimiter) if delimiter else re.escape(bullet)
         line = ("\n\n?" if is_loose else "\n") + indent + number
@@ -65,16 +66,16 @@ class ItemAppender:
         )
 
     @property
-    def before_last_item(self) -> str:
+    def before_last_part(self) -> str:
         """Return the block's HTML up to its last item."""
         return self._head[: self._head.rfind("<li")]
 
     @property
-    def is_of_top_list(self) -> bool:
+    def is_of_top_level(self) -> bool:
         """Return whether the last item is one of the list that is the block."""
         return self._closing in CLOSED_LISTS
 
-    def last_item_start(self, text: str) -> int:
+    def last_part_start(self, text: str) -> int:
         """Return where the line of the last item begins in `text`, the Markdown up to the last call of grown()."""
         return text.rfind("\n", 0, len(text) - len(self._waiting)) + 1
 

@@ -8,6 +8,7 @@ import re
 from html import escape
 
 from chat.rendering.plain_items import ItemAppender, item_appender_of
+from chat.rendering.plain_rows import RowAppender, row_appender_of
 
 # Nothing in here can open, close or change anything in Markdown when it follows such a character in a line of words.
 # A closing parenthesis is one of them unless it may close a link.
@@ -70,7 +71,7 @@ class CodeAppender:
         return f"{self._head}\n{CODE_END}" if self._waiting else f"{self._head}{CODE_END}"
 
 
-Appender = WordAppender | ItemAppender | CodeAppender
+Appender = WordAppender | ItemAppender | RowAppender | CodeAppender
 
 
 def appender_of(source: str, html: str) -> Appender | None:
@@ -78,6 +79,9 @@ def appender_of(source: str, html: str) -> Appender | None:
     fence = source[:3]
     if fence in ("```", "~~~"):
         return _code_appender(source, html, fence[0])
+    plain = PLAIN_IN_LINK if "](" in source else PLAIN
+    if "]:" not in source and (rows := row_appender_of(source, html, plain)):
+        return rows
     text = source.rstrip(" \n")
     word, closing = LAST_WORD.search(text[-80:]), CLOSING_TAGS.search(html[-400:])
     if word is None or closing is None or "]:" in source:
@@ -86,7 +90,6 @@ def appender_of(source: str, html: str) -> Appender | None:
     if not head.endswith(word[1]):
         # What the block does not end with has become something else.
         return None
-    plain = PLAIN_IN_LINK if "](" in source else PLAIN
     if items := item_appender_of(text, head, closing.group(), source[len(text) :], plain):
         return items
     room = APPEND_MAX_CHARS - len(source)

@@ -20,7 +20,7 @@ from chat.library import organise as organising
 from chat.library import sidebar
 from chat.models import ChatSession, ChatSessionQuerySet, Folder, SessionRoute, placed
 from chat.views import pages, toasts
-from chat.views.own import managed_session, own_session
+from chat.views.own import is_closed_to, managed_session, own_session
 from chat.views.toasts import Toast
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
@@ -91,6 +91,7 @@ def menu(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
         "session": session,
         "is_managed": is_managed,
         "is_own": session.owner_id == request.user.pk,
+        "may_end": not (session.is_shared or is_closed_to(request.user, session)),
         "is_shareable": is_managed and (session.is_shared or (session.kind == "" and session.route_id is None)),
         "is_shared": session.shared_links.live().exists(),
         "folders": request.user.folders.all(),
@@ -157,15 +158,15 @@ def folder_refused(refusal: InvalidTextError | organising.TooManyFoldersError | 
 
 
 def answered(request: SignedInRequest, toast: Toast, *, is_deleted: bool = False) -> HttpResponse:
-    """Return the chat's list with the toast to htmx, unless the shown session is deleted (`is_deleted`); redirect
-    otherwise, and store the toast for the next page."""
-    if request.htmx and not is_deleted:
-        return pages.listed(request, request.POST.get("current", ""), toast)
+    """Return the sidebar's list with the toast to htmx, unless the shown session is deleted (`is_deleted`) or a page
+    that lists conversations itself names where to go back (`next`); redirect otherwise, and store the toast for the
+    next page."""
+    current, back = request.POST.get("current", ""), request.POST.get("next", "")
+    if request.htmx and not is_deleted and (current or not back):
+        return pages.listed(request, current, toast)
     toasts.keep(request, toast)
-    if request.htmx:
-        return HttpResponseClientRedirect("/")
-    back = request.POST.get("next", "")
-    return redirect(back if url_has_allowed_host_and_scheme(back, allowed_hosts=None) else "chat")
+    target = "/" if is_deleted or not url_has_allowed_host_and_scheme(back, allowed_hosts=None) else back
+    return HttpResponseClientRedirect(target) if request.htmx else redirect(target)
 
 
 @require_http_methods(["GET", "POST"])

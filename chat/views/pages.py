@@ -34,7 +34,7 @@ from chat.live import replay
 from chat.live.errors import FrameError
 from chat.live.frames import SendFrame, frame_of
 from chat.live.handle import Commanded, Ended, handle
-from chat.models import Agent, ChatSession, ContextRound, SubTask, default_agent, placed, position_of
+from chat.models import Agent, ChatSession, ContextRound, MemoryChoice, SubTask, default_agent, placed, position_of
 from chat.rendering import incremental
 from chat.rendering.round_markers import markers_html
 from chat.turns.admission import NOT_NOW_ERRORS
@@ -111,8 +111,10 @@ def page(
     space = next((each for each in own_spaces if each.pk == space_id), None)
     before = sequence_number(request, "before") if "before" in request.GET else LAST_NUMBER
     memory = choice.memory or (session.memory if session else "")
-    memories = model_choice.offered_memories(
-        in_space=bool(session.space_id if session else space), is_shared=session is not None and session.is_shared
+    uses = model_choice.offered_uses(
+        in_space=bool(session.space_id if session else space),
+        is_shared=session is not None and session.is_shared,
+        mode=session.mode if session else "",
     )
     context = {
         "session_id": session_id,
@@ -138,9 +140,9 @@ def page(
         "sub_task": sub_task_of(session),
         "spaces": own_spaces,
         "space": space,
-        "memories": memories,
-        # Another one is kept, as from before the conversation was shared, and is not offered.
-        "memory": memory if memory in dict(memories) else "",
+        "uses": uses,
+        # One that is not offered is kept, as from before the conversation was shared.
+        "use": f"{session.mode if session else mode}:{memory or MemoryChoice.ALL}",
         **choices_for(request.user, session, choice),
     }
     return render(request, "chat/page.html", context, status=status)
@@ -188,7 +190,8 @@ def choices_for(user: User, session: ChatSession | None, choice: Choice) -> dict
 @login_required
 @require_GET
 def session_list(request: SignedInRequest) -> HttpResponse:
-    """Show the sidebar's list, and the title of the session that the page shows (`current`)."""
+    """Show the sidebar's list, and the title of the session that the page shows (`current`; pages without a
+    conversation name none)."""
     return listed(request, request.GET.get("current", ""))
 
 
@@ -197,6 +200,7 @@ def listed(request: SignedInRequest, current: str, toast: Toast | None = None) -
     context = {"listing": listing_for(request), "session_id": shown and shown.pk, "current": shown, "toast": toast}
     fresh = {
         "refreshed": True,
+        "of_conversation": bool(current),
         "spaces": spaces.of_person(request.user),
         "waiting": extensions.memory().waiting_for(request.user),
     }
@@ -274,6 +278,7 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
     """Accept a message from a page without a socket as the frame `send` does, with the same client_id."""
     user = await request.auser()
     text = request.POST.get("text", "")
+    mode, memory = use_in(request)
     try:
         client_id = uuid.UUID(request.POST.get("client_id", ""))
     except ValueError:
@@ -288,12 +293,12 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
                 text=text,
                 pasted=request.POST.get("pasted"),
                 files=await in_tool_thread(files_of, request, user, session_id, client_id),
-                mode=request.POST.get("mode") or None,
+                mode=mode or None,
                 agent=request.POST.get("agent"),
                 model=request.POST.get("model"),
                 effort=request.POST.get("effort"),
                 space=request.POST.get("space"),
-                memory=request.POST.get("memory"),
+                memory=memory or None,
             ),
         )
     except FrameError as error:
@@ -319,6 +324,12 @@ async def send(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponseB
     if isinstance(outcome, Commanded):
         return await in_database(after_command, request, outcome)
     return redirect("conversation", session_id=session_id)
+
+
+def use_in(request: SignedInRequest) -> tuple[str, str]:
+    """Return mode and memory of a form (MemoryUse.value in the field `use`); both are empty without the field."""
+    mode, _, memory = request.POST.get("use", "").partition(":")
+    return mode, memory
 
 
 def after_command(request: SignedInRequest, outcome: Commanded) -> HttpResponse:
@@ -356,16 +367,25 @@ def hashed(upload: UploadedFile) -> str:
 def refused(request: SignedInRequest, session_id: uuid.UUID, status: int, refusal: str, text: str) -> HttpResponse:
     """Return the page with the message still in the composer, and why it was refused."""
     session = session_shown(request, str(session_id))
-    mode = request.POST.get("mode") or ChatSession.Mode.AGENT
+    mode, memory = use_in(request)
     choice = Choice(
         request.POST.get("agent") or None,
         request.POST.get("model"),
         request.POST.get("effort"),
         number_in(request.POST, "space") if request.POST.get("space") else None,
-        request.POST.get("memory"),
+        memory or None,
     )
     found = OpenConversation(session, has_rounds=True, meter=meter_of(session)) if session else None
-    return page(request, session_id, found, status=status, refusal=refusal, text=text, mode=mode, choice=choice)
+    return page(
+        request,
+        session_id,
+        found,
+        status=status,
+        refusal=refusal,
+        text=text,
+        mode=mode or ChatSession.Mode.AGENT,
+        choice=choice,
+    )
 
 
 @login_required
@@ -390,6 +410,13 @@ def stop(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
     session = written_session(request.user, session_id)
     stopping.request_stop(request.user, session.pk, None)
     return redirect(session)
+
+
+@login_required
+@require_GET
+def more(request: SignedInRequest) -> HttpResponse:
+    """Show the links to what is used rarely, each with a sentence."""
+    return render(request, "chat/more.html")
 
 
 @login_required

@@ -5,6 +5,8 @@ from django.core.paginator import Paginator
 from django.db.models import Case, IntegerField, Value, When
 from django.http import HttpResponse, HttpResponseBadRequest
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -12,6 +14,7 @@ from chat.views.spaces.frame import frame, own_role, tab_page, writable_space
 from memory.access.rights import may_edit
 from memory.files.waiting import waiting_files
 from memory.models import MemoryDocument
+from memory.overview.space import space_overview
 from memory.policy.paths import AGENTS, CURATED
 from memory.policy.tombstones import LineForgottenError
 from memory.policy.viewers import viewers
@@ -22,12 +25,18 @@ from memory.views.documents import zip_response
 from memory.views.settings.instructions import edited
 from memory.views.space_proposals import forgotten_in
 from oneclaw.audit.record import record
-from oneclaw.models import AuditKind, Space
+from oneclaw.models import AuditKind, Space, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
 
 # Documents of one page.
 PAGE_DOCUMENTS = 100
+
+
+def overview_html(user: User, space: Space) -> SafeString:
+    """Return what the first page of `space` shows `user`, a member, of its memory."""
+    known = space_overview(space, user)
+    return render_to_string("memory/spaces/overview.html", {"known": known, "user": user})
 
 
 @require_GET

@@ -5,6 +5,7 @@
 /** @import { Effect, Event, Shown, Timer } from "./session_types.js" */
 
 import "./code.js";
+import "./palette.js";
 import "./prose.js";
 import "./times.js";
 import "./travel.js";
@@ -148,7 +149,7 @@ const timers = new Map();
 /** @type {{ [Name in Effect["do"]]: (effect: Extract<Effect, { do: Name }>) => void }} */
 const effects = {
   say: ({ frame }) => sayNow(frame),
-  open: () => socket.say({ type: "open", session, last_seq: lastSeq(), person }),
+  open: () => socket.say({ type: "open", session, last_seq: lastSeq(), person, appends: true }),
   startPolling: () => polling.start(),
   stopPolling: () => polling.stop(),
   start({ timer, milliseconds }) {
@@ -214,9 +215,6 @@ function becomeKnown() {
   unsent.keepDraft(session, composer.value, composer.pasted);
   unsent.keepDraftFiles(session, attachments.files);
   history.replaceState(null, "", address);
-  const end = find(main, "[data-end]", HTMLFormElement);
-  end.action = `${address}/end`;
-  end.hidden = false;
   const menu = find(main, "[data-head-menu]", HTMLAnchorElement);
   menu.href = `${address}/menu`;
   menu.hidden = false;
@@ -280,7 +278,8 @@ const takers = {
     dispatch({ type: "message", lacksNews: conversation.lacksNewsBefore(frame.seq) });
   },
   block(frame) {
-    conversation.setBlock(frame);
+    // What a frame continues was lost: the answer to `open` has the whole.
+    if (!conversation.setBlock(frame)) dispatch({ type: "blockMissed" });
     composer.hush("retrying");
   },
   tool(frame) {
@@ -412,6 +411,9 @@ async function takeHomeless() {
   dispatch({ type: "found", kept: unsent.of(session).filter(({ refused }) => refused) });
 }
 
+form.querySelector("#add")?.addEventListener("click", ({ currentTarget }) => {
+  /** @type {HTMLElement} */ (currentTarget).hidePopover();
+});
 watchSidebar(session);
 watchCommands(form, { composer, announcer, session });
 // When the server has refused the plain form, the field already has the text.
@@ -419,7 +421,7 @@ const draft = { ...unsent.draft(draftKey()), files: unsent.draftFiles(draftKey()
 attachments.put(draft.files);
 if (!composer.value) composer.put(draft.text, draft.pasted);
 for (const { message } of unsent.of(session)) {
-  mode.choose(message.mode);
+  mode.choose(message.mode, message.memory);
   mode.fix();
   choices.choose(message);
   choices.fix();

@@ -59,21 +59,21 @@ export class Choices {
 
   // Which memory is read, once it was chosen on this page: another page may have changed it since.
   get #memory() {
-    const chosen = this.#reads?.selectedOptions[0];
-    // A page that shows that nothing is remembered says so with each message.
-    if (!chosen || (chosen.defaultSelected && chosen.value !== "none")) return undefined;
-    for (const option of this.#reads?.options ?? []) option.defaultSelected = false;
-    return chosen.value;
+    const chosen = this.#uses?.selectedOptions[0];
+    const memory = chosen?.dataset.memory;
+    // A page that shows that memory is off says so with each message.
+    if (!chosen || (chosen.defaultSelected && memory !== "none")) return undefined;
+    for (const option of this.#uses?.options ?? []) option.defaultSelected = false;
+    return memory;
   }
 
   // Another one after each choice of a space.
-  get #reads() {
-    return /** @type {HTMLSelectElement | null} */ (this.#main.querySelector("#reads"));
+  get #uses() {
+    return /** @type {HTMLSelectElement | null} */ (this.#main.querySelector("#use"));
   }
 
-  /** @param {{ agent?: string, space?: string, model?: string, effort?: string, memory?: string }} value */
-  choose({ agent, space, model, effort, memory }) {
-    select(this.#reads, memory);
+  /** @param {{ agent?: string, space?: string, model?: string, effort?: string }} value */
+  choose({ agent, space, model, effort }) {
     select(this.#space, space);
     select(this.#agent, agent);
     select(this.#model, model);

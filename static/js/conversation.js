@@ -3,6 +3,7 @@
 /** @import { Announcer } from "./announcer.js" */
 /** @import { BlockFrame, DoneFrame, MessageFrame, ToolFrame } from "./frames.js" */
 
+import { grown } from "./blocks.js";
 import { alive } from "./dom.js";
 import { plainText } from "./math.js";
 import { patch } from "./patching.js";
@@ -153,21 +154,26 @@ export class Conversation {
     alive(article);
   }
 
+  // Return whether the block could be shown: the page may lack what the frame continues.
   /** @param {BlockFrame} frame */
-  setBlock({ message, index, revision, html }) {
+  setBlock(frame) {
+    const { message, index } = frame;
     const body = this.#runningBody(message);
-    if (!body) return;
+    if (!body) return true;
     /** @type {HTMLElement | null} */
     let block = body.querySelector(`:scope > .block[data-index="${index}"]`);
-    if (block && Number(block.dataset.revision ?? -1) >= revision) return;
+    const held = heldIn(block);
+    const next = grown(held, frame);
+    if (!next || next === held) return next !== null;
     if (!block) {
       // The block before it does not change any more.
       const last = childrenOf(body).at(-1);
       if (last && Number(last.dataset.index) < index) this.#announce(last);
       block = place(body, index);
     }
-    block.dataset.revision = String(revision);
-    setHtml(block, html);
+    block.dataset.revision = String(next.revision);
+    setHtml(block, next.html);
+    return true;
   }
 
   /** @param {ToolFrame} frame */
@@ -256,12 +262,22 @@ function become(shown, fresh) {
 }
 
 /**
+ * Return what a block was made of by the frames of a running answer.
+ * @param {HTMLElement | null} block
+ */
+function heldIn(block) {
+  const html = block && came.get(block);
+  return block?.dataset.revision && html !== undefined ? { revision: Number(block.dataset.revision), html: html ?? "" } : undefined;
+}
+
+/**
  * @param {HTMLElement} block
  * @param {string} html
  */
 function setHtml(block, html) {
-  if ((came.get(block) ?? block.innerHTML) !== html) {
-    came.set(block, html);
+  const before = came.get(block) ?? block.innerHTML;
+  came.set(block, html);
+  if (before !== html) {
     const unfolded = block.querySelector("details")?.open;
     patch(block, html);
     const details = unfolded && block.querySelector("details");

@@ -10,7 +10,7 @@
  * @typedef {"complete" | "stopped" | "interrupted" | "failed"} Ending
  *
  * From the browser.
- * @typedef {{ session: string | null, last_seq: number, person?: string }} OpenFields
+ * @typedef {{ session: string | null, last_seq: number, person?: string, appends?: boolean }} OpenFields
  * @typedef {{ client_id: string, session: string, text: string, pasted?: Range[], files?: string[], mode?: string, agent?: string, space?: string, model?: string, effort?: string, memory?: string }} SendFields
  * @typedef {{ client_id: string, session: string, text: string, pasted?: Range[], message: string, model?: string, effort?: string, memory?: string }} EditFields
  * @typedef {{ type: "open" } & OpenFields} OpenFrame
@@ -30,7 +30,7 @@
  * @typedef {{ type: "ended", client_id: string, session: string, reason: "new" | "reset" | "end", next: string | null }} EndedFrame
  * @typedef {{ type: "command", client_id: string, session: string, command: string, text: string }} CommandFrame
  * @typedef {{ type: "message", seq: number, id: string, html: string }} MessageFrame
- * @typedef {{ type: "block", message: string, index: number, revision: number, html: string }} BlockFrame
+ * @typedef {{ type: "block", message: string, index: number, revision: number, html: string, base?: number, keep?: number }} BlockFrame
  * @typedef {{ type: "tool", message: string, id: string, name: string, state: "running" | "done" | "failed", html: string }} ToolFrame
  * @typedef {{ type: "done", message: string, status: Ending, final: boolean, usage?: object | null }} DoneFrame
  * @typedef {{ type: "notice", kind: string, html: string }} NoticeFrame

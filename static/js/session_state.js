@@ -112,6 +112,13 @@ const transitions = {
 
   openAgain: ({ act }) => act({ do: "open" }),
 
+  // A frame continues what the page does not have, once until the answer to `open`: that has the whole.
+  blockMissed({ state, act }) {
+    if (!state.isReady) return;
+    state.isReady = false;
+    act({ do: "start", timer: "openAgain", milliseconds: TRY_AGAIN_MILLISECONDS });
+  },
+
   // -- The list of messages --------------------------------------------------------------------
 
   // A message arrived and is shown; `lacksNews`: a requested one before it did not arrive.

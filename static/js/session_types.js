@@ -42,7 +42,7 @@
  * @typedef {"connectionLost" | "openAgain" | "sayWanted" | "sendQueued"} Timer each sends the event of its name
  *
  * @typedef {(
- *   | { type: "socketOpened" | "socketClosed" | "signedOut" | "offline" | "online" | "pollingBack" | "restored" | Timer }
+ *   | { type: "socketOpened" | "socketClosed" | "signedOut" | "offline" | "online" | "pollingBack" | "restored" | "blockMissed" | Timer }
  *   | { type: "polled", works: boolean }
  *   | { type: "found", kept: Kept[] }
  *   | { type: "stored", isTaken: boolean }

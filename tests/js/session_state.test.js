@@ -424,3 +424,12 @@ test("what was found in this browser is shown, each message once", () => {
   story.does({ type: "found", kept: [{ message: message("a"), refused: "No." }, { message: message("b"), refused: "No." }] });
   assert.deepEqual(story.stages, ["a said", "b refused"]);
 });
+
+test("a page that lacks what a block continues opens the session again, once until the answer", () => {
+  const story = Story.ready();
+  assert.deepEqual(names(story.does({ type: "blockMissed" })), ["start openAgain"]);
+  assert.deepEqual(names(story.does({ type: "blockMissed" })), []);
+  assert.deepEqual(names(story.does({ type: "openAgain" })), ["open"]);
+  story.does({ type: "ready", reset: false, seq: 0 });
+  assert.deepEqual(names(story.does({ type: "blockMissed" })), ["start openAgain"]);
+});

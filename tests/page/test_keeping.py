@@ -58,6 +58,7 @@ async def test_a_conversation_is_archived_filed_taken_along_and_shared(live, ada
         await expect(tea).to_be_visible()
 
         await open_menu()
+        await menu.get_by_text("Export …").click()
         exported = await saved(menu.get_by_role("link", name="Export as JSON"))
         assert exported.name.endswith(" Tea.json")
         assert "All about tea." in json.dumps(json.loads(exported.read_text()))
@@ -84,6 +85,7 @@ async def test_a_conversation_is_archived_filed_taken_along_and_shared(live, ada
 
         await page.get_by_role("link", name="Tea", exact=True).click()
         await open_menu()
+        await menu.get_by_text("Share …").click()
         await menu.get_by_role("link", name="Share by link").click()
         await page.get_by_role("button", name="Create link").click()
         address = await page.get_by_label("This link shows").input_value()

@@ -20,9 +20,9 @@ async def test_a_temporary_conversation_and_the_switches(live, ada, scripted, as
         await page.goto("/")
         mark, choice = page.locator("[data-mode-mark]"), page.get_by_label("Memory", exact=True)
         await expect(mark).to_be_hidden()
-        await choice.select_option("chat")
+        await choice.select_option("Memory: read only")
         await expect(mark).to_have_text("Chat only: memory is read, not written")
-        await choice.select_option("temporary")
+        await choice.select_option("Temporary: nothing is kept")
         await expect(mark).to_have_text("Temporary: nothing is saved")
         assert await violations(page) == ""
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -35,16 +35,15 @@ async def test_a_temporary_conversation_and_the_switches(live, ada, scripted, as
         await expect(page.locator("article")).to_have_count(4)
         await expect(page.locator("#sessions").get_by_text("A secret tea")).to_have_count(0)
         assert (await in_database(ChatSession.objects.get)).mode == "temporary"
-        end = page.get_by_role("button", name="End", exact=True)
-        await expect(end).to_have_attribute("title", "Delete this conversation and start a new one")
-        await end.click()
+        await page.get_by_role("link", name="More for this conversation").click()
+        await page.get_by_role("button", name="Finish and delete").click()
         await expect(page.locator("article")).to_have_count(0)
         await expect(page.locator("#toast")).to_have_text("The temporary conversation was deleted.")
         session = await in_database(ChatSession.objects.get)
         assert await in_database(session.messages.count) == 0
 
         # The address of one that was left for another conversation opens nothing.
-        await choice.select_option("temporary")
+        await choice.select_option("Temporary: nothing is kept")
         await ask(page, "Another secret tea")
         address = page.url
         answered = asyncio.Event()

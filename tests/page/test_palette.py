@@ -68,7 +68,7 @@ async def test_by_the_keyboard_to_a_message(live, ada, tea):
         await page.get_by_label("Message", exact=True).press("Control+/")
         await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
         await page.keyboard.press("Escape")
-        await page.get_by_title("Account").click()
+        await page.goto("/more")
         await page.get_by_role("button", name="Keyboard shortcuts").click()
         await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
         assert await violations(page) == ""
@@ -94,7 +94,7 @@ async def test_on_every_page_to_a_line_of_memory_and_a_temporary_conversation(li
         await page.keyboard.press("Control+k")
         await page.keyboard.type("tempo")
         await page.keyboard.press("Enter")
-        await expect(page.get_by_label("Memory", exact=True)).to_have_value("temporary")
+        await expect(page.get_by_label("Memory", exact=True)).to_have_value("temporary:all")
         await expect(page.locator("[data-mode-mark]")).to_have_text("Temporary: nothing is saved")
         await expect(page.locator("[data-open-palette]")).to_have_attribute("data-key", "⌘ K")
 

@@ -29,7 +29,7 @@ async def test_a_line_is_proposed_and_accepted(live, ada, viewport, tmp_path):
     async with open_page(live, bob, viewport=viewport) as page:
         await page.goto("/memory/")
         await page.get_by_role("link", name="Propose").click()
-        await page.get_by_label("Space").select_option("Kitchen")
+        await page.get_by_label("Space", exact=True).select_option("Kitchen")
         assert await violations_in_both_schemes(page) == ""
         assert await fits(page)
         await page.get_by_role("button", name="Propose").click()

@@ -25,6 +25,8 @@ class Line:
         self.sockets, self.frames = [], []
         # Whether frames of this type get through to the page; whether a new socket or a request reaches the server.
         self.dropped, self.is_down = set(), False
+        # How many of the next growing blocks are lost on the way to the page.
+        self.lost_blocks = 0
         # Whether what the page says is lost on the way; whether the next `open` is told that the list is out of date.
         self.is_deaf, self.resets = False, False
 
@@ -54,7 +56,10 @@ class Line:
                 server.send(text)
 
         def from_server(text):
-            if json.loads(text)["type"] not in self.dropped:
+            kind = json.loads(text)["type"]
+            if kind == "block" and self.lost_blocks:
+                self.lost_blocks -= 1
+            elif kind not in self.dropped:
                 socket.send(text)
 
         socket.on_message(from_page)
@@ -394,6 +399,26 @@ async def test_frames_that_come_late_or_twice_do_no_harm(live, ada, scripted, as
         await page.wait_for_timeout(200)
         assert await answer.evaluate("a => a.outerHTML") == html
         await expect(page.locator("article")).to_have_count(2)
+
+
+async def test_a_page_that_lacks_what_a_block_continues_asks_for_the_whole(live, ada, scripted, write):
+    items = [f"- item *{number}* of a list that goes on 🦀\n" for number in range(120)]
+    scripted.script(model.answer(model.text(items, pace=0.03)))
+    async with on_a_line(live, ada) as (page, line):
+        await write(page, "List them")
+        answer = page.locator("article[data-role=assistant]")
+        await expect(answer.locator("li").nth(5)).to_be_attached()
+        assert [frame["appends"] for frame in line.sent("open")] == [True]
+        line.lost_blocks = 1
+        # It grows again while the answer is running.
+        await expect(answer.locator("li").nth(80)).to_be_attached()
+        assert len(line.sent("open")) == 2
+        assert await answer.get_attribute("data-status") == "running"
+        await expect(answer).to_have_attribute("data-status", "complete")
+        assert await answer.locator("li").count() == len(items)
+        shown = await answer.locator(".message__body").inner_text()
+        await page.reload()
+        assert await answer.locator(".message__body").inner_text() == shown
 
 
 async def test_who_is_signed_out_loses_the_page_and_keeps_the_text(live, ada, scripted, ask):

@@ -68,6 +68,7 @@ async def test_a_person_reads_what_becomes_visible_shares_and_takes_it_back(live
     async with open_page(live, ada, viewport=PHONE, color_scheme="dark") as page:
         await page.goto(f"/c/{cast.session.pk}")
         await page.get_by_role("link", name="More for this conversation").click()
+        await page.locator("#head-menu").get_by_text("Share …").click()
         await page.get_by_role("link", name="Share with a space").click()
         await expect(page.get_by_text("2 messages so far")).to_be_visible()
         await expect(
@@ -78,6 +79,7 @@ async def test_a_person_reads_what_becomes_visible_shares_and_takes_it_back(live
         await page.get_by_role("button", name="Share with Lighthouse").click()
         await expect(page.get_by_text("Shared with Lighthouse.")).to_be_visible()
         await page.get_by_role("link", name="More for this conversation").click()
+        await page.locator("#head-menu").get_by_text("Share …").click()
         await page.locator("#head-menu").get_by_role("link", name="Shared with Lighthouse").click()
         await shot(page, "shared-dark")
         await page.get_by_role("button", name="Make private again").click()

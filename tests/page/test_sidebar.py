@@ -253,6 +253,7 @@ async def test_the_menu_of_the_open_conversation_stands_in_its_head(live, ada, s
         await expect(opener).to_be_hidden()
         await ask(page, "Tea")
         await opener.click()
+        await menu.get_by_text("Share …").click()
         await expect(menu.get_by_role("link", name="Share by link")).to_be_in_viewport()
         assert await violations(page) == ""
         await menu.get_by_role("link", name="Rename").click()
@@ -342,23 +343,23 @@ async def test_many_at_once_on_the_page_of_all(live, ada, three):
         await page.get_by_label("Select “Water”").uncheck()
         await page.get_by_role("button", name="Archive").click()
         await expect(page.get_by_text("2 conversations archived.")).to_be_visible()
-        await expect(page.get_by_role("link", name="Water", exact=True)).to_be_visible()
-        await expect(page.get_by_role("link", name="Tea", exact=True)).to_have_count(0)
-        await page.get_by_role("link", name="Archived").click()
-        await expect(page.get_by_role("link", name="Tea", exact=True)).to_be_visible()
+        await expect(page.locator("#main").get_by_role("link", name="Water", exact=True)).to_be_visible()
+        await expect(page.locator("#main").get_by_role("link", name="Tea", exact=True)).to_have_count(0)
+        await page.locator("#main").get_by_role("link", name="Archived").click()
+        await expect(page.locator("#main").get_by_role("link", name="Tea", exact=True)).to_be_visible()
         await page.set_viewport_size(PHONE)
         await page.get_by_label("Select all on this page").check()
         await page.get_by_role("button", name="Unarchive").click()
         await expect(page.get_by_text("2 conversations unarchived.")).to_be_visible()
-        await page.get_by_role("link", name="Active").click()
+        await page.locator("#main").get_by_role("link", name="Active").click()
         await page.get_by_label("Select “Water”").check()
         await page.get_by_label("Select “Tea”").check()
         await page.get_by_role("button", name="Delete").click()
         await expect(page.get_by_text("2 conversations deleted.")).to_be_visible()
         assert await fits(page)
         await page.get_by_role("button", name="Undo").click()
-        await expect(page.get_by_role("link", name="Tea", exact=True)).to_be_visible()
-        await expect(page.get_by_role("link", name="Water", exact=True)).to_be_visible()
+        await expect(page.locator("#main").get_by_role("link", name="Tea", exact=True)).to_be_visible()
+        await expect(page.locator("#main").get_by_role("link", name="Water", exact=True)).to_be_visible()
 
 
 async def test_on_a_phone_the_list_is_a_drawer(live, ada, scripted, ask):
@@ -404,13 +405,17 @@ async def test_nothing_is_wider_than_the_window(live, ada, scripted, ask):
 @pytest.mark.parametrize("by", ["the button", "/new"])
 async def test_a_conversation_that_is_ended_makes_room_for_another(live, ada, scripted, ask, write, listed, by):
     async with open_page(live, ada) as page:
-        end = page.get_by_role("button", name="End", exact=True)
+        menu = page.get_by_role("link", name="More for this conversation")
         for viewport, said in (DESKTOP, "Tea"), (PHONE, "Coffee"):
             await page.set_viewport_size(viewport)
             await page.goto("/")
-            await expect(end).to_be_hidden()
+            await expect(menu).to_be_hidden()
             await ask(page, said)
-            await (end.click() if by == "the button" else write(page, by))
+            if by == "the button":
+                await menu.click()
+                await page.get_by_role("button", name="Finish and take notes").click()
+            else:
+                await write(page, by)
             await expect(page.get_by_role("heading", level=1)).to_have_text("New conversation")
             if by == "the button":
                 await expect(page.locator("#toast")).to_contain_text("Notes of it are being saved to memory.")

@@ -33,7 +33,8 @@ async def test_skills_are_written_approved_and_imported_on_their_pages(live, ada
     async with open_page(live, ada) as page:
         await page.goto("/")
         await page.get_by_title("Account").click()
-        await page.locator("#account").get_by_role("link", name="Skills").click()
+        await page.locator("#account").get_by_role("link", name="More").click()
+        await page.get_by_role("link", name="Skills").click()
         await expect(page.get_by_role("heading", name="Waiting for your approval")).to_be_visible()
         await is_fine(page)
         await page.get_by_role("link", name="tax-letters").click()

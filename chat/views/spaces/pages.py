@@ -1,7 +1,9 @@
 """The list of a person's spaces, and the conversations of one."""
 
 import datetime as dt
+import uuid
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 
 from django.db.models import Count
@@ -13,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
+from chat import extensions
 from chat.library import sidebar, spaces
 from chat.models import ChatSession
 from chat.views.spaces.frame import own_role, tab_page
@@ -21,6 +24,7 @@ from oneclaw.people.requests import SignedInRequest
 from oneclaw.spaces import lifecycle, viewers
 from oneclaw.web.filled_rows import RowTemplate
 
+SHOWN_MAX_ITEMS = 6
 # Conversations of one page.
 PAGE_SESSIONS = 30
 # The columns of a row, and of the name of its author.
@@ -57,15 +61,39 @@ def space(request: SignedInRequest, space_id: int) -> HttpResponse:
             raise Http404 from None
         found = found.filter(active_at__lte=edge.active_at).exclude(active_at=edge.active_at, id__gte=edge.session_id)
     shown = list(found[: PAGE_SESSIONS + 1])
+    is_first = "after" not in request.GET
     context = {
         "groups": [
             (when, rows_html(sessions, request.user))
             for when, sessions in sidebar.by_day(shown[:PAGE_SESSIONS], request.user)
         ],
         "next": sidebar.next_cursor(shown, PAGE_SESSIONS),
-        "is_first": "after" not in request.GET,
+        "is_first": is_first,
     }
+    if is_first:
+        context |= {
+            "faces": faces_of(held.space),
+            "known": extensions.memory().space_overview(request.user, held.space),
+            # What is written in the field begins a conversation of this id.
+            "begun_id": uuid.uuid4(),
+            "client_id": uuid.uuid4(),
+        }
     return tab_page(request, held, "conversations", "chat/spaces/conversations.html", context)
+
+
+@dataclass(frozen=True)
+class Face:
+    """A member as the head of a space shows them: their initials, and their name."""
+
+    initials: str
+    name: str
+
+
+def faces_of(space: Space) -> list[Face]:
+    """Return the members of `space` who joined first, at most SHOWN_MAX_ITEMS."""
+    held = space.roles.select_related("user").order_by("since", "user")[:SHOWN_MAX_ITEMS]
+    names = [str(each.user) for each in held]
+    return [Face("".join(part[0] for part in name.split()[:2]).upper(), name) for name in names]
 
 
 def rows_html(sessions: Iterable[ChatSession], user: User) -> SafeString:

@@ -46,7 +46,7 @@ def test_the_address_may_name_the_mode_to_begin_with(client, ada, asked, mode):
     client.force_login(ada)
     page = client.get(f"/{asked}").content.decode()
     assert f'data-mode="{mode}"' in page
-    assert re.findall(r'<option value="(\w+)" selected', page.partition('<select id="mode"')[2]) == [mode]
+    assert re.findall(r'<option value="(\w+):all"[^>]*\sselected', page.partition('<select id="use"')[2]) == [mode]
 
 
 def test_without_a_word_of_it_a_conversation_reads_and_writes(ada):
@@ -88,12 +88,12 @@ async def test_forms_and_posted_frames_carry_the_mode(transactional_db, async_cl
             await async_client.post(f"/c/{session}/frame", json.dumps(told), content_type="application/json")
         ).json()
 
-    assert (await post(by_form, mode="nonsense")).status_code == 400
-    assert (await post(by_form, mode="temporary")).status_code == 302
+    assert (await post(by_form, use="nonsense:all")).status_code == 400
+    assert (await post(by_form, use="temporary:all")).status_code == 302
     assert (await frame(by_frame, mode="chat"))["type"] == "ack"
     modes = {pk: mode async for pk, mode in ChatSession.objects.values_list("pk", "mode")}
     assert modes == {by_form: "temporary", by_frame: "chat"}
-    refused = await post(by_form, mode="agent")
+    refused = await post(by_form, use="agent:all")
     assert (refused.status_code, "started in another mode" in refused.content.decode()) == (409, True)
     assert (await frame(by_frame, mode="agent"))["code"] == "other_mode"
 
@@ -103,10 +103,10 @@ def test_the_page_says_which_mode_a_conversation_has(ada, client):
     marks = {"agent": "", "chat": "Chat only: memory is read, not written", "temporary": "Temporary: nothing is saved"}
     for mode, mark in marks.items():
         shown = client.get(begin(ada, mode).get_absolute_url()).content.decode()
-        assert ("data-mode-mark" in shown, mark in shown, 'name="mode"' in shown) == (True, True, False)
+        assert ("data-mode-mark" in shown, mark in shown, 'value="temporary:all"' in shown) == (True, True, False)
         others = [other for other in marks.values() if other and other != mark]
         assert not any(other in shown for other in others)
-    assert '<option value="temporary"' in client.get("/").content.decode()
+    assert '<option value="temporary:all"' in client.get("/").content.decode()
 
 
 def test_a_temporary_conversation_is_not_listed(ada, client):

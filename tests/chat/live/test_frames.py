@@ -20,7 +20,9 @@ EDIT = {"type": "edit", "client_id": str(CLIENT_ID), "message": "7", "text": "He
 @pytest.mark.parametrize(
     ("fields", "kind", "read"),
     [
-        ({"type": "open"}, frames.OpenFrame, {"session": None, "last_seq": 0, "person": None}),
+        ({"type": "open"}, frames.OpenFrame, {"session": None, "last_seq": 0, "person": None, "appends": False}),
+        ({"type": "open", "appends": True}, frames.OpenFrame, {"appends": True}),
+        ({"type": "open", "appends": "yes"}, frames.OpenFrame, {"appends": False}),
         (
             {"type": "open", "session": str(SESSION), "last_seq": 3, "person": "1"},
             frames.OpenFrame,

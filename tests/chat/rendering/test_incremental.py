@@ -155,6 +155,11 @@ LINES = [
     *(
         "| {} | b |",
         "| {} |",
+        "|{} | b, c. | d",
+        "|  |",
+        "||",
+        " | {} | in",
+        "| (a) | 'b' |",
         "| `x|y` | {} | c |",
         "{} | b",
         "|",
@@ -178,7 +183,22 @@ LINES = [
         " - one in",
     ),
 ]
+# What may come before a list or table.
+HEADS = [
+    "",
+    "\n",
+    "\n\n",
+    " \n\t\n",
+    "Here:\n",
+    "Here:\n\n",
+    "Here:\n\n\n",
+    "**Here**\n\n \n\n",
+    "[^1]: note\n\n",
+    "> Here\n",
+    "# Here\n",
+]
 LISTS = st.tuples(
+    st.sampled_from(HEADS),
     st.sampled_from(
         [
             "- item {}",
@@ -191,6 +211,9 @@ LISTS = st.tuples(
             "- a [^1] {}\n",
             "- [x] a\n",
             "| {} | b |",
+            "| {} |",
+            "| a | *{}* | c",
+            "- **b** {}",
             "- [x] {}",
             "{} 2 3",
         ]
@@ -198,7 +221,7 @@ LISTS = st.tuples(
     st.integers(0, 25),
     st.lists(st.sampled_from(LINES), max_size=12),
     st.integers(0, 12),
-).map(lambda drawn: long_text(*drawn))
+).map(lambda drawn: drawn[0] + long_text(*drawn[1:]))
 
 
 def long_text(line, count, others, more):
@@ -210,8 +233,9 @@ def long_text(line, count, others, more):
 
 @pytest.mark.soak
 @settings(max_examples=300, deadline=None)
-@given(LISTS, st.lists(st.integers(0, 2000), max_size=40), st.booleans())
-def test_long_lists_and_tables_give_the_same_blocks(text, cuts, by_lines):
+@given(LISTS, st.lists(st.integers(0, 2000), max_size=40), st.booleans(), st.sampled_from(["\n", "\r\n", "\r"]))
+def test_long_lists_and_tables_give_the_same_blocks(text, cuts, by_lines, line_end):
+    text = text.replace("\n", line_end)
     if by_lines:
         cuts = [*cuts, *(at for at, char in enumerate(text) if char == "\n")]
     with pytest.MonkeyPatch.context() as patched:
@@ -237,7 +261,37 @@ def test_plain_items_character_by_character_give_the_same_blocks(line, end):
         assert shown == blocks(text[: at + 1]), text[: at + 1]
 
 
-def test_plain_items_are_not_parsed(monkeypatch):
+@pytest.mark.parametrize("line", ["| {} | b |", "| {}", "|{}|b, c.|d", "| (a) | 'b {}' |", "|| {}"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        "",
+        "\n",
+        "\n|",
+        "\n| ",
+        "\n| b",
+        "\n||",
+        "\n|||\n",
+        "\n\n| b |",
+        "\nmore",
+        "\n- more",
+        "\n \n|",
+        "\n| *b* |\n| c |",
+    ],
+)
+def test_plain_rows_character_by_character_give_the_same_blocks(line, end):
+    text = long_text(line, 8, [], 0) + end + "\n| and | more |"
+    for size in 1, 7:
+        assert grown(text, range(0, len(text), size))[0] == [html for html in blocks(text) if html]
+    growing = GrowingText()
+    for at, char in enumerate(text):
+        growing.append(char)
+        assert growing.blocks() == blocks(text[: at + 1]), text[: at + 1]
+
+
+@pytest.fixture
+def parsed_sizes(monkeypatch):
+    """The lengths of the texts that are parsed."""
     sizes, parse = [], markdown.rendered
 
     def counted(text, *arguments):
@@ -245,13 +299,32 @@ def test_plain_items_are_not_parsed(monkeypatch):
         return parse(text, *arguments)
 
     monkeypatch.setattr(markdown, "rendered", counted)
-    growing, text = GrowingText(), long_text("- item {} has a few words", 300, [], 0)
-    for start in range(0, len(text), 7):
-        growing.append(text[start : start + 7])
+    # On a busy machine an update may take longer than it may.
+    monkeypatch.setattr(incremental, "UPDATE_SECONDS", 10)
+    return sizes
+
+
+@pytest.mark.parametrize(
+    ("head", "line"),
+    # A line after a quotation's belongs to it, unless it begins a list.
+    [(head, "- item {} has a few words") for head in HEADS]
+    + [(head, "| item {} | has | a few words |") for head in HEADS if not head.startswith(">")],
+)
+def test_plain_items_and_rows_are_not_parsed_and_what_follows_them_without_them(line, head, parsed_sizes):
+    text = long_text(line, 300, [], 0)
+    growing = GrowingText()
+    for start in range(0, len(head + text), 7):
+        growing.append((head + text)[start : start + 7])
         growing.changes()
-    assert len(sizes) < 10
+    assert len(parsed_sizes) < 20
+    del parsed_sizes[:]
+    growing.append("\n" + line.format("**bold**"))
+    growing.changes()
+    assert sum(parsed_sizes) < 300
+    assert growing.blocks() == blocks(f"{head}{text}\n{line.format('**bold**')}")
 
 
+@pytest.mark.parametrize("head", ["", "\n", "\n\n", "Here:\n\n\n"])
 @pytest.mark.parametrize(
     "line",
     [
@@ -265,22 +338,13 @@ def test_plain_items_are_not_parsed(monkeypatch):
         "- item {}[^1]\n",
     ],
 )
-def test_of_a_long_list_or_table_only_the_end_is_parsed_again(line, monkeypatch):
-    sizes, parse = [], markdown.rendered
-
-    def counted(text, *arguments):
-        sizes.append(len(text))
-        return parse(text, *arguments)
-
-    monkeypatch.setattr(markdown, "rendered", counted)
-    # On a busy machine an update may take longer than it may.
-    monkeypatch.setattr(incremental, "UPDATE_SECONDS", 10)
-    growing, text = GrowingText(), long_text(line, 300, [], 0)
+def test_of_a_long_list_or_table_only_the_end_is_parsed_again(line, head, parsed_sizes):
+    growing, text = GrowingText(), head + long_text(line, 150, [], 0)
     for start in range(0, len(text), 7):
         growing.append(text[start : start + 7])
         growing.changes()
-    assert growing.blocks() == [block.html for block in parse(text, markdown.Definitions(), 10)]
-    assert max(sizes) < 800
+    assert growing.blocks() == [block.html for block in markdown.rendered(text, markdown.Definitions(), 10)]
+    assert max(parsed_sizes[:-1]) < 800
 
 
 @settings(max_examples=100, deadline=None)

@@ -152,7 +152,7 @@ class Heard(Outbox):
         self.said += [text for text, _ in texts]
 
     def waits(self):
-        return [text for text in self.said if '"waiting"' in text]
+        return [text for text in self.said if isinstance(text, str) and '"waiting"' in text]
 
 
 @pytest.mark.django_db(transaction=True)

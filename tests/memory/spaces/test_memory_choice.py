@@ -2,6 +2,7 @@
 memory is never remembered."""
 
 import json
+import re
 import uuid
 
 import pytest
@@ -173,9 +174,15 @@ def test_no_title_is_made_of_what_was_said_without_memory(ada, scripted):
 
 def test_a_choice_of_no_memory_outlives_the_choice_of_a_space(ada, kitchen, client):
     client.force_login(ada)
-    field = client.get("/memory-choice", {"space": kitchen.pk, "memory": "none"}).content.decode()
-    assert '<option value="none" selected>' in field
-    assert '<option value="all" selected>' in client.get("/memory-choice", {"space": kitchen.pk}).content.decode()
+
+    def chosen(**choice):
+        field = client.get("/memory-choice", choice).content.decode()
+        return re.findall(r'<option value="([\w:]+)"[^>]*\sselected', field)
+
+    assert chosen(space=kitchen.pk, use="agent:none") == ["agent:none"]
+    assert chosen(space=kitchen.pk, use="agent:all") == ["agent:all"]
+    # What the other space does not offer falls back to the first, which is usual.
+    assert chosen(use="agent:space") == []
 
 
 def test_the_memory_is_not_changed_while_an_answer_runs(ada, adas):

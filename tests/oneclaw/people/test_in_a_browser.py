@@ -26,7 +26,7 @@ async def test_the_first_person_comes_in(live, transactional_db):
         await page.keyboard.press("Enter")
         await expect(page.get_by_label("Message", exact=True)).to_be_focused()
         await page.get_by_title("Account").click()
-        await expect(page.get_by_role("link", name="Admin")).to_be_visible()
+        await expect(page.get_by_role("link", name="Team")).to_be_visible()
     grace = await in_database(User.objects.get)
     assert (str(grace), grace.timezone) == ("Grace", "America/Lima")
 

@@ -1,0 +1,9 @@
+// The frame of the pages other than a conversation: the sidebar with its list of conversations.
+
+import "./palette.js";
+import { watchFolding } from "./folding.js";
+import { watchSidebar } from "./sidebar.js";
+
+watchFolding();
+// No conversation is open on this page.
+watchSidebar("");
