@@ -18,6 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +83,8 @@ def retrieval(options: argparse.Namespace) -> None:
     )
     known = [question for question in questions if question.kind == "known"]
     ours, took = {}, []
-    for floor in options.floors or [settings.LIBRARY_FLOOR]:
-        settings.LIBRARY_FLOOR = floor
+    for floor in options.floors or [settings.LIBRARY_LIMITS.floor]:
+        settings.LIBRARY_LIMITS = replace(settings.LIBRARY_LIMITS, floor=floor)
         found = ours[f"documents_search ({floor})"] = {}
         for question in questions:
             begun = time.perf_counter()

@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def measure(options: argparse.Namespace) -> None:
     compare(f"{options.chunks:,} chunks × {options.spaces:,}", spaces[: options.spaces], words, options.queries)
     for size, space in zip(options.large, spaces[options.spaces :], strict=True):
         compare(f"{size:,} chunks", [space], words, options.queries)
-        if size > settings.EXACT_UNITS:
+        if size > settings.SEARCH.exact_max_chunks:
             print(
                 f"{size:,} chunks: {same(space, words, options.queries):.2%} of the first ten are as by an exact scan"
             )
@@ -286,13 +287,13 @@ def same(space: Any, words: list[str], count: int) -> float:
 
     chosen = random.Random(5)
     queries = [question(words, chosen) for _ in range(count)]
-    limit, found = settings.EXACT_UNITS, []
+    limit, found = settings.SEARCH.exact_max_chunks, []
     for exact in (limit, 10**9):
-        settings.EXACT_UNITS = exact
+        settings.SEARCH = replace(settings.SEARCH, exact_max_chunks=exact)
         cache.clear()
         results = [HybridSearchManager([space]).search(query, 10, 0) for query in queries]
         found.append([{(one.document_id, one.start_line) for one in result} for result in results])
-    settings.EXACT_UNITS = limit
+    settings.SEARCH = replace(settings.SEARCH, exact_max_chunks=limit)
     shares = [len(mine & exact) / max(len(exact), 1) for mine, exact in zip(*found, strict=True)]
     return sum(shares) / len(shares)
 

@@ -18,6 +18,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -293,7 +294,7 @@ def use_server(url: str) -> None:
 
     settings.ANTHROPIC_BASE_URL, settings.ANTHROPIC_API_KEY = url, "bench"
     # Every passage is recalled, and every last message summed up.
-    settings.RECALL_FLOOR = 0.0
+    settings.SEARCH = replace(settings.SEARCH, recall_floor=0.0)
 
 
 def register_tool(obedient: Obedient) -> None:

@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory.files.mirror import try_to_mirror
+from memory.files.mirror import try_to_mirror, try_to_mirror_all
 from memory.index.documents import try_to_index, try_to_index_all
-from memory.models import MemoryDocument
 
 # From the start of one update of a document to that of the next one, when more writers than one wait for it.
 CROWDED_INTERVAL_SECONDS = 0.25
+# Documents of which the indexes are built and held in memory together.
+BATCH_DOCUMENTS = 50
 
 
 @dataclass
@@ -43,9 +44,10 @@ def update(document_ids: Sequence[int]) -> None:
     if one waits already. Idempotent. Failures are logged, and the sweep tries again.
     """
     if len(document_ids) > 1:
-        try_to_index_all(document_ids)
-        for document_id in MemoryDocument.objects.to_mirror().filter(pk__in=document_ids).values_list("pk", flat=True):
-            try_to_mirror(document_id)
+        for start in range(0, len(document_ids), BATCH_DOCUMENTS):
+            batch = document_ids[start : start + BATCH_DOCUMENTS]
+            try_to_index_all(batch)
+            try_to_mirror_all(batch)
         return
     for document_id in document_ids:
         with _turn(document_id) as has_turn:

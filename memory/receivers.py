@@ -25,6 +25,7 @@ from memory.access.rights import rename_agent_spaces
 from memory.documents import told
 from memory.leaving import begin_anew
 from memory.notes.flush import cover_imported
+from memory.overview.entries import compile_soon
 from memory.signals import documents_written
 from memory.tasks import (
     ask_reviews_soon,
@@ -103,6 +104,11 @@ def when_branch_shown(session: ChatSession, **_: Any) -> None:
 @receiver(documents_written)
 def when_written(document_ids: Sequence[int], **_: Any) -> None:
     projections.update(document_ids)
+
+
+@receiver(documents_written)
+def when_curated_memory_is_written(document_ids: Sequence[int], **_: Any) -> None:
+    compile_soon(document_ids)
 
 
 @receiver(documents_written)

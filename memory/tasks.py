@@ -19,7 +19,7 @@ from memory.library import retention as library_retention
 from memory.library import vectors as library_vectors
 from memory.models import Comparison, DocumentJob, FileVersion, Flush, MemoryDocument
 from memory.notes import document_jobs, flush
-from memory.overview import grouping
+from memory.overview import entries, grouping
 from memory.tools import comparisons, reviews
 from memory.transfer import imports
 from oneclaw.jobs import DueJob
@@ -98,6 +98,11 @@ def ask_reviews_soon(user: User) -> None:
 @shared_task
 def run_golden_questions() -> None:
     golden.run_after_change()
+
+
+@shared_task
+def compile_overview(document_id: int) -> None:
+    entries.compile_overview(document_id)
 
 
 @shared_task

@@ -56,7 +56,7 @@ def use_limits() -> None:
 
 # The largest request is a plain form with all files of a message, or a file to import.
 MIB_BYTES = 1024 * 1024
-FORM_MAX_BYTES = max(settings.FILES_OF_A_MESSAGE * settings.FILE_SIZE, settings.IMPORT_MEGABYTES * MIB_BYTES)
+FORM_MAX_BYTES = max(settings.FILES.message_max_files * settings.FILES.max_bytes, settings.IMPORT_MEGABYTES * MIB_BYTES)
 BODY_MAX_BYTES = FORM_MAX_BYTES + MIB_BYTES
 
 limited_pages = RetryAfterMiddleware(AtOnceMiddleware(MountingMiddleware(get_asgi_application(), mounted)))

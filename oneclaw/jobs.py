@@ -1,8 +1,8 @@
 """A job is a row of work: when it is due, which worker has claimed it and until when, and how often it was tried.
 
     job = Flush.objects.claim(pk)       # None: not due, or another worker has it
-    job.heartbeat()                     # still at work: renews the lease
-    with job.heartbeats(): …            # renews it again and again, while a model is asked
+    job.renew()                         # still at work: renews the lease
+    with job.renewals(): …              # renews it again and again, while a model is asked
     with job.attempt(ModelRequestError): …   # put back when that fails
     job.finish()                        # or release(), or wait(…)
 
@@ -41,7 +41,7 @@ from oneclaw.models.people import User
 logger = logging.getLogger(__name__)
 
 # How often a lease is renewed before it would end.
-LEASE_HEARTBEATS_COUNT = 4
+LEASE_RENEWALS_COUNT = 4
 # Seconds from one failure to the next attempt.
 BACKOFF_SECONDS = (15, 60, 300, 900)
 OPEN_STATUSES = ("queued", "running")
@@ -171,7 +171,7 @@ class Job(models.Model):
         """Return the end of a lease that begins now, as an expression."""
         return clock.database_now() + dt.timedelta(seconds=cls.LEASE_SECONDS)
 
-    def heartbeat(self, **changes: object) -> None:
+    def renew(self, **changes: object) -> None:
         """Renew the lease and write `changes`. Raise ClaimLostError when the claim is no longer valid.
 
         The row stays locked until the end of the transaction, so all of its writes happen under this claim.
@@ -179,13 +179,13 @@ class Job(models.Model):
         self._write(changes | {"lease_until": self.lease()})
 
     @contextlib.contextmanager
-    def heartbeats(self) -> Iterator[None]:
+    def renewals(self) -> Iterator[None]:
         """Renew the lease from a thread of its own while the block runs, so that a lease may be short.
 
         A claim that is lost meanwhile is not renewed, and the next write of the job raises ClaimLostError.
         """
         done = threading.Event()
-        thread = threading.Thread(target=self._renew_until, args=(done,), name=f"heartbeats of {self}", daemon=True)
+        thread = threading.Thread(target=self._renew_until, args=(done,), name=f"renewals of {self}", daemon=True)
         thread.start()
         try:
             yield
@@ -262,9 +262,9 @@ class Job(models.Model):
         self._end_claim({"status": self.Status.QUEUED, "attempts": 0, "due_at": due_at})
 
     def _renew_until(self, done: threading.Event) -> None:
-        while not done.wait(self.LEASE_SECONDS / LEASE_HEARTBEATS_COUNT):
+        while not done.wait(self.LEASE_SECONDS / LEASE_RENEWALS_COUNT):
             try:
-                self.heartbeat()
+                self.renew()
             except ClaimLostError:
                 return
             except DatabaseError:

@@ -2,14 +2,17 @@
 
 import os
 import sys
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from oneclaw.config import broker, environment
-from oneclaw.config.home import make_home
+from oneclaw.config import broker, environment, release
+from oneclaw.config.home import make_home, usual_home
+from oneclaw.config.known_prices import KNOWN_PRICES
+from oneclaw.config.limits import AT_ONCE_BOUNDS, PER_MINUTE_BOUNDS, SIGN_IN_WAIT_MINUTES, STREAMS_BOUNDS
 from oneclaw.config.secret_key import secret_key
 from oneclaw.config.upstreams import read_upstreams
 
@@ -17,12 +20,13 @@ from oneclaw.config.upstreams import read_upstreams
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+# Where the packages are, and where templates, static files and translations are.
+BASE_DIR, RELEASE_ROOT = release.PACKAGES, release.root()
 
 # -- Where the data is ---------------------------------------------------------------------------
 
 # The data folder: embedded database, workspaces (the Markdown files), secret key, uploads.
-HOME = Path(environment.text("ONECLAW_HOME", str(BASE_DIR / "data"))).expanduser().resolve()
+HOME = Path(environment.text("ONECLAW_HOME") or usual_home()).expanduser().resolve()
 WORKSPACES = HOME / "workspaces"
 # Uploaded conversations of other programs until they are imported, readable by this program only.
 IMPORTS = HOME / "imports"
@@ -75,9 +79,7 @@ ACCOUNT_FORMS = {
 ACCOUNT_SESSION_REMEMBER = True
 # What changes how somebody signs in takes a sign-in within the last five minutes.
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
-# How long an email address is blocked at one address of the network after five wrong passwords. The limits of passwords
-# are in oneclaw/people/sign_in/attempts.py; `login_failed` is here that of codes of a second factor.
-SIGN_IN_WAIT_MINUTES = 5
+# The limits of passwords are in oneclaw/people/sign_in/attempts.py; `login_failed` is that of codes of a second factor.
 ACCOUNT_RATE_LIMITS = {"login_failed": f"5/{SIGN_IN_WAIT_MINUTES}m/key", "login": "300/m/ip"}
 # Who may make shared spaces.
 SPACES = environment.choice("ONECLAW_SPACES", ["everybody", "admins"], "everybody")
@@ -123,96 +125,120 @@ if SIGN_UP == "domains" and not (SIGN_UP_DOMAINS and MAIL):
 
 # -- Single sign-on (OpenID Connect) -------------------------------------------------------------
 
-OIDC_ISSUER = environment.secure_address("ONECLAW_OIDC_ISSUER").rstrip("/")
-OIDC_CLIENT_ID = environment.text("ONECLAW_OIDC_CLIENT_ID")
-OIDC_CLIENT_SECRET = environment.text("ONECLAW_OIDC_CLIENT_SECRET")
-if OIDC_ISSUER and not OIDC_CLIENT_ID:
-    raise ImproperlyConfigured("ONECLAW_OIDC_ISSUER needs ONECLAW_OIDC_CLIENT_ID, and usually _CLIENT_SECRET.")
-# The name of the provider on the sign-in page.
-OIDC_NAME = environment.text("ONECLAW_OIDC_NAME", "SSO")
-OIDC_SCOPES = environment.words("ONECLAW_OIDC_SCOPES", ["openid", "profile", "email"])
-# The claim with the names of a person's groups.
-OIDC_GROUPS_CLAIM = environment.text("ONECLAW_OIDC_GROUPS_CLAIM", "groups")
-# What happens to a person whom the provider knows and OneClaw does not: an account, one that waits for an admin, none.
-OIDC_SIGN_UP = environment.choice("ONECLAW_OIDC_SIGN_UP", ["open", "approval", "closed"], "open")
-# Whether every address that the provider says counts as verified, also without the claim email_verified.
-OIDC_TRUST_EMAIL = environment.flag("ONECLAW_OIDC_TRUST_EMAIL", False)
 
-# The id of the provider in addresses and rows.
-OIDC_PROVIDER_ID = "sso"
+@dataclass(frozen=True)
+class Oidc:
+    """The provider of OpenID Connect."""
+
+    # The id of the provider in addresses and rows.
+    PROVIDER_ID = "sso"
+
+    issuer: str = environment.secure_address("ONECLAW_OIDC_ISSUER").rstrip("/")
+    client_id: str = environment.text("ONECLAW_OIDC_CLIENT_ID")
+    client_secret: str = environment.text("ONECLAW_OIDC_CLIENT_SECRET")
+    # The name of the provider on the sign-in page.
+    name: str = environment.text("ONECLAW_OIDC_NAME", "SSO")
+    scopes: tuple[str, ...] = tuple(environment.words("ONECLAW_OIDC_SCOPES", ["openid", "profile", "email"]))
+    # The claim with the names of a person's groups.
+    groups_claim: str = environment.text("ONECLAW_OIDC_GROUPS_CLAIM", "groups")
+    # What happens to a person whom the provider knows and OneClaw does not: an account, one that waits for an admin,
+    # none.
+    sign_up: str = environment.choice("ONECLAW_OIDC_SIGN_UP", ["open", "approval", "closed"], "open")
+    # Whether every address that the provider says counts as verified, also without the claim email_verified.
+    trusts_email: bool = environment.flag("ONECLAW_OIDC_TRUST_EMAIL", False)
+
+
+OIDC = Oidc()
+if OIDC.issuer and not OIDC.client_id:
+    raise ImproperlyConfigured("ONECLAW_OIDC_ISSUER needs ONECLAW_OIDC_CLIENT_ID, and usually _CLIENT_SECRET.")
 
 # -- Single sign-on (SAML, an extra) -------------------------------------------------------------
 
-# What the identity provider publishes about itself: an address, or a file. Or its parts by themselves, below.
-SAML_METADATA = environment.secure_address_or_file("ONECLAW_SAML_METADATA")
-# Its name for itself; of metadata with several identity providers, the one that is meant.
-SAML_IDP_ENTITY_ID = environment.text("ONECLAW_SAML_IDP_ENTITY_ID")
-SAML_IDP_SSO_URL = environment.secure_address("ONECLAW_SAML_IDP_SSO_URL")
-SAML_IDP_SLO_URL = environment.secure_address("ONECLAW_SAML_IDP_SLO_URL")
-# The certificate of its signatures, as Base64 without the lines around it.
-SAML_IDP_CERTIFICATE = environment.certificate("ONECLAW_SAML_IDP_CERTIFICATE")
 
-# Whether people may sign in by SAML.
-SAML = bool(SAML_METADATA or SAML_IDP_SSO_URL)
-if SAML and find_spec("onelogin") is None:
-    raise ImproperlyConfigured(
-        "Sign-in by SAML needs the package python3-saml: install it with ./oneclaw.sh extra saml, or with "
-        f"{sys.executable} -m pip install --require-hashes -r requirements/saml.txt"
+@dataclass(frozen=True)
+class Saml:
+    """The identity provider of SAML, and what it calls OneClaw."""
+
+    # The id of the provider in addresses and rows.
+    PROVIDER_ID = "saml"
+
+    # What the identity provider publishes about itself: an address, or a file. Or its parts by themselves, below.
+    metadata: str = environment.secure_address_or_file("ONECLAW_SAML_METADATA")
+    # Its name for itself; of metadata with several identity providers, the one that is meant.
+    idp_entity_id: str = environment.text("ONECLAW_SAML_IDP_ENTITY_ID")
+    idp_sso_url: str = environment.secure_address("ONECLAW_SAML_IDP_SSO_URL")
+    idp_slo_url: str = environment.secure_address("ONECLAW_SAML_IDP_SLO_URL")
+    # The certificate of its signatures, as Base64 without the lines around it.
+    idp_certificate: str = environment.certificate("ONECLAW_SAML_IDP_CERTIFICATE")
+    # OneClaw's name for itself; empty: the address of its metadata.
+    entity_id: str = environment.text("ONECLAW_SAML_ENTITY_ID")
+    # The name of the identity provider on the sign-in page.
+    name: str = environment.text("ONECLAW_SAML_NAME", "SSO")
+    # The attributes that say what is known of a person; of several, the first that is there.
+    id_attribute: str = environment.text("ONECLAW_SAML_ID_ATTRIBUTE")
+    email_attributes: tuple[str, ...] = tuple(
+        environment.words(
+            "ONECLAW_SAML_EMAIL_ATTRIBUTE",
+            [
+                "email",
+                "mail",
+                "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress",
+                "urn:oid:0.9.2342.19200300.100.1.3",
+            ],
+        )
     )
-if SAML_METADATA and SAML_IDP_SSO_URL:
+    name_attributes: tuple[str, ...] = tuple(
+        environment.words(
+            "ONECLAW_SAML_NAME_ATTRIBUTE",
+            [
+                "displayName",
+                "name",
+                "http://schemas.microsoft.com/identity/claims/displayname",
+                "urn:oid:2.16.840.1.113730.3.1.241",
+                "givenName",
+                "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/givenname",
+                "urn:oid:2.5.4.42",
+            ],
+        )
+    )
+    groups_attributes: tuple[str, ...] = tuple(
+        environment.words(
+            "ONECLAW_SAML_GROUPS_ATTRIBUTE",
+            [
+                "groups",
+                "memberOf",
+                "http://schemas.microsoft.com/ws/2008/06/identity/claims/groups",
+                "http://schemas.xmlsoap.org/claims/Group",
+                "urn:oid:1.3.6.1.4.1.5923.1.5.1.1",
+            ],
+        )
+    )
+    # What happens to a person whom the provider knows and OneClaw does not, as for OpenID Connect.
+    sign_up: str = environment.choice("ONECLAW_SAML_SIGN_UP", ["open", "approval", "closed"], "open")
+    # Whether every address that the provider says counts as verified, also without an attribute that says so.
+    trusts_email: bool = environment.flag("ONECLAW_SAML_TRUST_EMAIL", False)
+
+    @property
+    def is_on(self) -> bool:
+        """Return whether people may sign in by SAML."""
+        return bool(self.metadata or self.idp_sso_url)
+
+
+SAML = Saml()
+if SAML.is_on and find_spec("onelogin") is None:
+    raise ImproperlyConfigured(
+        f"Sign-in by SAML needs the package python3-saml: install it with {release.COMMAND} extra saml, or with "
+        f"{sys.executable} -m pip install --require-hashes -r {release.root() / 'requirements' / 'saml.txt'}"
+    )
+if SAML.metadata and SAML.idp_sso_url:
     raise ImproperlyConfigured(
         "ONECLAW_SAML_METADATA and ONECLAW_SAML_IDP_SSO_URL both say where the identity provider is: set one of them."
     )
-if SAML_IDP_SSO_URL and not (SAML_IDP_ENTITY_ID and SAML_IDP_CERTIFICATE):
+if SAML.idp_sso_url and not (SAML.idp_entity_id and SAML.idp_certificate):
     raise ImproperlyConfigured(
         "ONECLAW_SAML_IDP_SSO_URL needs ONECLAW_SAML_IDP_ENTITY_ID and ONECLAW_SAML_IDP_CERTIFICATE: answers are "
         "checked with them."
     )
-
-# OneClaw's name for itself; empty: the address of its metadata.
-SAML_ENTITY_ID = environment.text("ONECLAW_SAML_ENTITY_ID")
-# The name of the identity provider on the sign-in page.
-SAML_NAME = environment.text("ONECLAW_SAML_NAME", "SSO")
-# The attributes that say what is known of a person; of several, the first that is there.
-SAML_ID_ATTRIBUTE = environment.text("ONECLAW_SAML_ID_ATTRIBUTE")
-SAML_EMAIL_ATTRIBUTES = environment.words(
-    "ONECLAW_SAML_EMAIL_ATTRIBUTE",
-    [
-        "email",
-        "mail",
-        "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress",
-        "urn:oid:0.9.2342.19200300.100.1.3",
-    ],
-)
-SAML_NAME_ATTRIBUTES = environment.words(
-    "ONECLAW_SAML_NAME_ATTRIBUTE",
-    [
-        "displayName",
-        "name",
-        "http://schemas.microsoft.com/identity/claims/displayname",
-        "urn:oid:2.16.840.1.113730.3.1.241",
-        "givenName",
-        "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/givenname",
-        "urn:oid:2.5.4.42",
-    ],
-)
-SAML_GROUPS_ATTRIBUTES = environment.words(
-    "ONECLAW_SAML_GROUPS_ATTRIBUTE",
-    [
-        "groups",
-        "memberOf",
-        "http://schemas.microsoft.com/ws/2008/06/identity/claims/groups",
-        "http://schemas.xmlsoap.org/claims/Group",
-        "urn:oid:1.3.6.1.4.1.5923.1.5.1.1",
-    ],
-)
-# What happens to a person whom the provider knows and OneClaw does not: an account, one that waits for an admin, none.
-SAML_SIGN_UP = environment.choice("ONECLAW_SAML_SIGN_UP", ["open", "approval", "closed"], "open")
-# Whether every address that the provider says counts as verified, also without an attribute that says so.
-SAML_TRUST_EMAIL = environment.flag("ONECLAW_SAML_TRUST_EMAIL", False)
-
-# The id of the provider in addresses and rows.
-SAML_PROVIDER_ID = "saml"
 
 # -- Single sign-on (both) -----------------------------------------------------------------------
 
@@ -223,33 +249,33 @@ SOCIALACCOUNT_PROVIDERS = {
         "OAUTH_PKCE_ENABLED": True,
         "APPS": [
             {
-                "provider_id": OIDC_PROVIDER_ID,
-                "name": OIDC_NAME,
-                "client_id": OIDC_CLIENT_ID,
-                "secret": OIDC_CLIENT_SECRET,
+                "provider_id": OIDC.PROVIDER_ID,
+                "name": OIDC.name,
+                "client_id": OIDC.client_id,
+                "secret": OIDC.client_secret,
                 "settings": {
-                    "server_url": OIDC_ISSUER,
-                    "scope": OIDC_SCOPES,
+                    "server_url": OIDC.issuer,
+                    "scope": list(OIDC.scopes),
                     # An account with the same verified address is the person's.
                     "email_authentication": True,
-                    "verified_email": OIDC_TRUST_EMAIL,
+                    "verified_email": OIDC.trusts_email,
                 },
             }
         ]
-        if OIDC_ISSUER
+        if OIDC.issuer
         else [],
     },
     "saml": {
         "provider_class": "oneclaw.people.sign_in.saml.provider.IdentityProvider",
         "APPS": [
             {
-                "provider_id": SAML_PROVIDER_ID,
-                "name": SAML_NAME,
-                "client_id": SAML_PROVIDER_ID,
-                "settings": {"email_authentication": True, "verified_email": SAML_TRUST_EMAIL},
+                "provider_id": SAML.PROVIDER_ID,
+                "name": SAML.name,
+                "client_id": SAML.PROVIDER_ID,
+                "settings": {"email_authentication": True, "verified_email": SAML.trusts_email},
             }
         ]
-        if SAML
+        if SAML.is_on
         else [],
     },
 }
@@ -300,15 +326,15 @@ if "*" in ALLOWED_HOSTS:
 CSRF_TRUSTED_ORIGINS = ORIGINS
 
 # Served over https, behind a proxy that sets X-Forwarded-Proto, when an origin has it.
-HTTPS = any(origin.startswith("https://") for origin in ORIGINS)
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
-SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+_https = any(origin.startswith("https://") for origin in ORIGINS)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _https
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _https else None
+SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-_oidc = urlsplit(OIDC_ISSUER)
+_oidc = urlsplit(OIDC.issuer)
 # No inline script, no inline style, no other host.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -389,7 +415,7 @@ TEMPLATES = [
                 (
                     "django.template.loaders.cached.Loader",
                     [
-                        ("oneclaw.web.compact_templates.Loader", [BASE_DIR / "templates"]),
+                        ("oneclaw.web.compact_templates.Loader", [RELEASE_ROOT / "templates"]),
                         "django.template.loaders.app_directories.Loader",
                     ],
                 )
@@ -407,13 +433,13 @@ TEMPLATES = [
         # Prompts are plain text for a model: nothing is HTML-escaped.
         "NAME": "prompts",
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates" / "prompts"],
+        "DIRS": [RELEASE_ROOT / "templates" / "prompts"],
         "OPTIONS": {"autoescape": False},
     },
 ]
 
 STATIC_URL = "static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [RELEASE_ROOT / "static"]
 # Where `manage.py serve` collects static files under hashed names; an image is built with its own.
 STATIC_ROOT = Path(environment.text("ONECLAW_STATIC_ROOT", str(HOME / "static")))
 STORAGES = {
@@ -422,7 +448,7 @@ STORAGES = {
 }
 
 # In each process, so that a new version starts without what the old one kept; not while templates are being changed.
-FRAGMENTS = f"django.core.cache.backends.{'dummy.DummyCache' if DEBUG else 'locmem.LocMemCache'}"
+_fragments = f"django.core.cache.backends.{'dummy.DummyCache' if DEBUG else 'locmem.LocMemCache'}"
 CACHES = {
     # allauth counts attempts there, and keeps the codes of signing in for a minute: all processes have to see them.
     "default": {
@@ -431,10 +457,10 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 100_000},
     },
     # What {% cache %} keeps: parts of pages that are the same for every reader of a language.
-    "template_fragments": {"BACKEND": FRAGMENTS, "LOCATION": "template_fragments"},
+    "template_fragments": {"BACKEND": _fragments, "LOCATION": "template_fragments"},
     # The entries of home pages of memory, each under a key of all that they show. Not for long: what was forgotten is
     # under no key any more, and should leave the process as well.
-    "memory_home": {"BACKEND": FRAGMENTS, "LOCATION": "memory_home", "TIMEOUT": 600, "OPTIONS": {"MAX_ENTRIES": 100}},
+    "memory_home": {"BACKEND": _fragments, "LOCATION": "memory_home", "TIMEOUT": 600, "OPTIONS": {"MAX_ENTRIES": 100}},
 }
 
 # -- People --------------------------------------------------------------------------------------
@@ -461,7 +487,7 @@ LANGUAGES = [
     ("ja", "日本語"),
     ("zh-hans", "简体中文"),
 ]
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LOCALE_PATHS = [RELEASE_ROOT / "locale"]
 # Date formats that differ from Django's.
 FORMAT_MODULE_PATH = ["oneclaw.languages.formats"]
 TIME_ZONE = "UTC"
@@ -491,11 +517,6 @@ TOOL_ROUNDS = environment.whole("ONECLAW_TOOL_ROUNDS", 8, 1, 50)
 
 # -- What one person, or everybody together, may use ----------------------------------------------
 
-# The least and the most of limits that owners also change on a page (oneclaw/runtime_settings/limits.py).
-AT_ONCE_BOUNDS = 1, 1000
-STREAMS_BOUNDS = 1, 900
-PER_MINUTE_BOUNDS = 0, 1_000_000
-
 # Addresses or networks of proxies, whose X-Forwarded-For is believed.
 TRUSTED_PROXIES = environment.networks("ONECLAW_TRUSTED_PROXIES")
 # Turns of one person that may run at once in a web process; further ones wait.
@@ -519,30 +540,46 @@ SPAWN_DEPTH = environment.whole("ONECLAW_SPAWN_DEPTH", 1, 0, 3)
 # Tokens that all sub-sessions of one answer may read and write together.
 SPAWN_TOKENS = environment.whole("ONECLAW_SPAWN_TOKENS", 200_000, 1_000, 100_000_000)
 
-# Kinds of files that may be attached.
-FILE_KINDS = environment.several("ONECLAW_FILE_KINDS", ["image", "pdf", "docx", "sheet", "slides", "text"])
-# Limits: bytes of one file, files of one message, and bytes of all files of a person.
-FILE_SIZE = environment.whole("ONECLAW_FILE_SIZE", 20, 1, 100) * 1024 * 1024
-FILES_OF_A_MESSAGE = environment.whole("ONECLAW_FILES_OF_A_MESSAGE", 10, 1, 20)
-FILE_SPACE = environment.whole("ONECLAW_FILE_SPACE", 2000, 1, 10_000_000) * 1024 * 1024
-# Characters of text that the model is sent of all files of one message.
-FILE_TEXT = environment.whole("ONECLAW_FILE_TEXT", 200_000, 1000, 2_000_000)
-# Whether the model is sent a PDF itself, which Anthropic's models accept, or its text.
-MODEL_READS_PDF = environment.flag("ONECLAW_MODEL_READS_PDF", True)
 
-# Files of the library of a person or a space: bytes of one file, files and bytes of one space, and of one file the
-# pages and characters that are read.
-LIBRARY_FILE_SIZE = environment.whole("ONECLAW_LIBRARY_FILE_SIZE", 50, 1, 200) * 1024 * 1024
-LIBRARY_FILES = environment.whole("ONECLAW_LIBRARY_FILES", 2000, 1, 100_000)
-LIBRARY_SPACE = environment.whole("ONECLAW_LIBRARY_SPACE", 10_000, 1, 10_000_000) * 1024 * 1024
-LIBRARY_PAGES = environment.whole("ONECLAW_LIBRARY_PAGES", 2000, 1, 20_000)
-LIBRARY_TEXT = environment.whole("ONECLAW_LIBRARY_TEXT", 4_000_000, 10_000, 20_000_000)
-# A search in the files of libraries: how sure (0 to 1) it must be that they have anything about the question, and the
-# characters up to which a file is returned whole instead of passages of it.
-LIBRARY_FLOOR = environment.number("ONECLAW_LIBRARY_FLOOR", 0.42, 0, 1)
-LIBRARY_WHOLE = environment.whole("ONECLAW_LIBRARY_WHOLE", 6_000, 0, 18_000)
-# Tokens of the documents that a person adds to a message; of longer ones, the best passages are sent.
-LIBRARY_ATTACHED = environment.whole("ONECLAW_LIBRARY_ATTACHED", 40_000, 1_000, 500_000)
+@dataclass(frozen=True)
+class Files:
+    """What may be attached to messages."""
+
+    # Kinds of files that may be attached.
+    kinds: tuple[str, ...] = tuple(
+        environment.several("ONECLAW_FILE_KINDS", ["image", "pdf", "docx", "sheet", "slides", "text"])
+    )
+    max_bytes: int = environment.whole("ONECLAW_FILE_SIZE", 20, 1, 100) * 1024 * 1024
+    message_max_files: int = environment.whole("ONECLAW_FILES_OF_A_MESSAGE", 10, 1, 20)
+    person_max_bytes: int = environment.whole("ONECLAW_FILE_SPACE", 2000, 1, 10_000_000) * 1024 * 1024
+    # Text that the model is sent of all files of one message.
+    text_max_chars: int = environment.whole("ONECLAW_FILE_TEXT", 200_000, 1000, 2_000_000)
+    # Whether the model is sent a PDF itself, which Anthropic's models accept, or its text.
+    sends_pdf: bool = environment.flag("ONECLAW_MODEL_READS_PDF", True)
+
+
+FILES = Files()
+
+
+@dataclass(frozen=True)
+class LibraryLimits:
+    """Limits of the files in the library of a person or a space."""
+
+    file_max_bytes: int = environment.whole("ONECLAW_LIBRARY_FILE_SIZE", 50, 1, 200) * 1024 * 1024
+    max_files: int = environment.whole("ONECLAW_LIBRARY_FILES", 2000, 1, 100_000)
+    max_bytes: int = environment.whole("ONECLAW_LIBRARY_SPACE", 10_000, 1, 10_000_000) * 1024 * 1024
+    # Of one file, what is read.
+    file_max_pages: int = environment.whole("ONECLAW_LIBRARY_PAGES", 2000, 1, 20_000)
+    file_max_chars: int = environment.whole("ONECLAW_LIBRARY_TEXT", 4_000_000, 10_000, 20_000_000)
+    # How sure (0 to 1) a search must be that the files have anything about the question.
+    floor: float = environment.number("ONECLAW_LIBRARY_FLOOR", 0.42, 0, 1)
+    # A file of at most so many characters is returned whole instead of passages of it.
+    whole_max_chars: int = environment.whole("ONECLAW_LIBRARY_WHOLE", 6_000, 0, 18_000)
+    # Documents that a person adds to a message; of longer ones, the best passages are sent.
+    attached_max_tokens: int = environment.whole("ONECLAW_LIBRARY_ATTACHED", 40_000, 1_000, 500_000)
+
+
+LIBRARY_LIMITS = LibraryLimits()
 
 # -- The conversation ----------------------------------------------------------------------------
 
@@ -566,8 +603,9 @@ IMPORT_UNPACKED_MEGABYTES = environment.whole("ONECLAW_IMPORT_UNPACKED_MEGABYTES
 LEAVE_SECONDS = environment.number("ONECLAW_LEAVE_SECONDS", 60, 1, 86_400)
 
 # Which messages from outside share one conversation of a person (chat/conversations/keys.py).
-DM_SCOPES = ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"]
-DM_SCOPE = environment.choice("ONECLAW_DM_SCOPE", DM_SCOPES, "main")
+DM_SCOPE = environment.choice(
+    "ONECLAW_DM_SCOPE", ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"], "main"
+)
 # When a route gets a new conversation by itself: each day at RESET_HOUR of the person's clock, RESET_MINUTES after they
 # wrote last, the first of both, or never. People and routes may have other values.
 RESET = environment.choice("ONECLAW_RESET", ["none", "daily", "idle", "both"], "none")
@@ -618,41 +656,49 @@ if THINKING and not 1024 <= THINKING < (MAX_OUTPUT_TOKENS or THINKING + 1):
     raise ImproperlyConfigured(
         f"ONECLAW_THINKING is {THINKING}; it must be 0, or at least 1024 and less than ONECLAW_MAX_OUTPUT_TOKENS."
     )
-# US dollars per million tokens, by the start of a model's name; a model without prices shows no cost.
-PRICES = environment.prices("ONECLAW_PRICES")
+# US dollars per million tokens, by the start of a model's name; a model without prices shows no cost. Those of
+# Anthropic's own server are known.
+PRICES = environment.prices("ONECLAW_PRICES", KNOWN_PRICES if ANTHROPIC_API_KEY and not ANTHROPIC_BASE_URL else "")
 # Whether the fast model gives a conversation a title after its first answer.
 TITLES = environment.flag("ONECLAW_TITLES", True)
 
 # -- What the agent does by itself ----------------------------------------------------------------
 
-# Whether the agent looks through HEARTBEAT.md again and again: disabled for all, with every other schedule, or the
-# default that people can change, off or on.
-HEARTBEAT = environment.choice("ONECLAW_HEARTBEAT", ["disabled", "off", "on"], "off")
-# The default minutes from one heartbeat to the next, and the default hours in which they come.
-HEARTBEAT_MINUTES = environment.whole("ONECLAW_HEARTBEAT_MINUTES", 30, 5, 1440)
-HEARTBEAT_HOURS = environment.hours("ONECLAW_HEARTBEAT_HOURS", "8-22")
-# The tokens of a day of one person, after which no model is asked by a schedule of theirs; 0: no limit.
-HEARTBEAT_TOKENS = environment.whole("ONECLAW_HEARTBEAT_TOKENS", 100_000, 0, 1_000_000_000)
+
+@dataclass(frozen=True)
+class HeartbeatDefaults:
+    """How often the agent looks through HEARTBEAT.md by itself."""
+
+    # Disabled for all, with every other schedule, or the default that people can change, off or on.
+    mode: str = environment.choice("ONECLAW_HEARTBEAT", ["disabled", "off", "on"], "off")
+    # The default minutes from one to the next, and the default hours in which they come.
+    every_minutes: int = environment.whole("ONECLAW_HEARTBEAT_MINUTES", 30, 5, 1440)
+    hours: tuple[int, int] = environment.hours("ONECLAW_HEARTBEAT_HOURS", "8-22")
+    # The tokens of a day of one person, after which no model is asked by a schedule of theirs; 0: no limit.
+    day_max_tokens: int = environment.whole("ONECLAW_HEARTBEAT_TOKENS", 100_000, 0, 1_000_000_000)
+
+
+HEARTBEAT = HeartbeatDefaults()
 
 # -- Memory --------------------------------------------------------------------------------------
 
 # The parts of memory: disabled for all, or the default that people can change, off or on.
-SWITCHING = ["disabled", "off", "on"]
+_switching = ["disabled", "off", "on"]
 SWITCHES = {
-    "saved": environment.choice("ONECLAW_SWITCH_SAVED", SWITCHING, "on"),
-    "preloaded": environment.choice("ONECLAW_SWITCH_PRELOADED", SWITCHING, "on"),
-    "recent": environment.choice("ONECLAW_SWITCH_RECENT", SWITCHING, "on"),
-    "recall": environment.choice("ONECLAW_SWITCH_RECALL", SWITCHING, "on"),
-    "transcripts": environment.choice("ONECLAW_SWITCH_TRANSCRIPTS", SWITCHING, "on"),
-    "reviews": environment.choice("ONECLAW_SWITCH_REVIEWS", SWITCHING, "on"),
+    "saved": environment.choice("ONECLAW_SWITCH_SAVED", _switching, "on"),
+    "preloaded": environment.choice("ONECLAW_SWITCH_PRELOADED", _switching, "on"),
+    "recent": environment.choice("ONECLAW_SWITCH_RECENT", _switching, "on"),
+    "recall": environment.choice("ONECLAW_SWITCH_RECALL", _switching, "on"),
+    "transcripts": environment.choice("ONECLAW_SWITCH_TRANSCRIPTS", _switching, "on"),
+    "reviews": environment.choice("ONECLAW_SWITCH_REVIEWS", _switching, "on"),
 }
-# Whether memory is searched before a request to the model: for the first message of a conversation, each, or none.
 # A folder of the server with skills, which all people may approve: each is a folder with a SKILL.md. Read only.
 SKILLS = environment.existing_folder("ONECLAW_SKILLS")
 # How many skills the search finds for a message; and how many stand in the system text of a conversation, or beside a
 # message when there are more.
 SKILLS_CANDIDATES = environment.whole("ONECLAW_SKILLS_CANDIDATES", 10, 1, 100)
 SKILLS_IN_PROMPT = environment.whole("ONECLAW_SKILLS_IN_PROMPT", 5, 1, 50)
+# Whether memory is searched before a request to the model: for the first message of a conversation, each, or none.
 RECALL = environment.choice("ONECLAW_RECALL", ["off", "first", "every"], "first")
 
 EMBEDDINGS = environment.choice("ONECLAW_EMBEDDINGS", ["auto", "local", "openai", "gemini", "none"], "auto")
@@ -683,23 +729,32 @@ RECENT_CONVERSATIONS = environment.whole("ONECLAW_RECENT_CONVERSATIONS", 30, 10,
 MEMORY_TIMESTAMPS = environment.flag("ONECLAW_MEMORY_TIMESTAMPS", False)
 # Whether the fast model compares saved lines with older ones on the same subject, to show contradictions.
 CONTRADICTIONS = environment.flag("ONECLAW_CONTRADICTIONS", True)
-# Defaults of a search: its number of passages, how sure (0 to 1) it must be that there are any, and the characters of a
-# snippet.
-SEARCH_RESULTS = environment.whole("ONECLAW_SEARCH_RESULTS", 6, 1, 60)
-SEARCH_FLOOR = environment.number("ONECLAW_SEARCH_FLOOR", 0.35, 0, 1)
-SNIPPET_LENGTH = environment.whole("ONECLAW_SNIPPET_LENGTH", 700, 100, 4000)
-# The lowest score of a passage that is sent with a message: how likely it answers.
-RECALL_FLOOR = environment.number("ONECLAW_RECALL_FLOOR", 0.25, 0, 1)
-# Chunks up to which a search compares its query with every vector. Above it, the signs of the vectors select candidates
-# for the comparison.
-EXACT_UNITS = environment.whole("ONECLAW_EXACT_UNITS", 20_000, 0, 10_000_000)
-# The weights of the two parts of a search.
-VECTOR_WEIGHT = environment.number("ONECLAW_VECTOR_WEIGHT", 0.7, 0, 1)
-TEXT_WEIGHT = environment.number("ONECLAW_TEXT_WEIGHT", 0.3, 0, 1)
-# Days in which the recency of a dated note halves. MEMORY.md does not age, and recency only breaks ties.
-HALF_LIFE = environment.number("ONECLAW_HALF_LIFE", 30, 0.1, 36_500)
-# Maximal marginal relevance: 1 ranks by relevance alone, lower values rank near-duplicates lower.
-MMR = environment.number("ONECLAW_MMR", 0.7, 0.1, 1)
+
+
+@dataclass(frozen=True)
+class Search:
+    """How memory is searched."""
+
+    # Passages that a search returns unless it is asked for another number.
+    max_passages: int = environment.whole("ONECLAW_SEARCH_RESULTS", 6, 1, 60)
+    # How sure (0 to 1) a search must be that there are any.
+    floor: float = environment.number("ONECLAW_SEARCH_FLOOR", 0.35, 0, 1)
+    snippet_max_chars: int = environment.whole("ONECLAW_SNIPPET_LENGTH", 700, 100, 4000)
+    # The lowest score of a passage that is sent with a message: how likely it answers.
+    recall_floor: float = environment.number("ONECLAW_RECALL_FLOOR", 0.25, 0, 1)
+    # Up to so many chunks a query is compared with every vector. Above it, the signs of the vectors select candidates
+    # for the comparison.
+    exact_max_chunks: int = environment.whole("ONECLAW_EXACT_UNITS", 20_000, 0, 10_000_000)
+    # The weights of the two parts of a search.
+    vector_weight: float = environment.number("ONECLAW_VECTOR_WEIGHT", 0.7, 0, 1)
+    text_weight: float = environment.number("ONECLAW_TEXT_WEIGHT", 0.3, 0, 1)
+    # Days in which the recency of a dated note halves. MEMORY.md does not age, and recency only breaks ties.
+    half_life_days: float = environment.number("ONECLAW_HALF_LIFE", 30, 0.1, 36_500)
+    # Maximal marginal relevance: 1 ranks by relevance alone, lower values rank near-duplicates lower.
+    relevance: float = environment.number("ONECLAW_MMR", 0.7, 0.1, 1)
+
+
+SEARCH = Search()
 
 # -- What memory keeps only when asked ------------------------------------------------------------
 
@@ -753,6 +808,8 @@ CELERY_BEAT_SCHEDULE = {
 
 # -- What it tells its operators ------------------------------------------------------------------
 
+# Networks of its own to which addresses may lead that people enter on a page (oneclaw/outgoing/purposes.py).
+OUTGOING_NETWORKS = environment.networks("ONECLAW_OUTGOING_NETWORKS")
 # The address of a collector that is sent each event, and the secret of its signatures (whsec_ and Base64).
 AUDIT_WEBHOOK = environment.address("ONECLAW_AUDIT_WEBHOOK", ["https", "http"])
 AUDIT_WEBHOOK_SECRET = environment.text("ONECLAW_AUDIT_WEBHOOK_SECRET")
@@ -760,7 +817,7 @@ AUDIT_WEBHOOK_SECRET = environment.text("ONECLAW_AUDIT_WEBHOOK_SECRET")
 # not at all.
 CURATION = environment.choice("ONECLAW_CURATION", ["recorded", "reason", "closed"], "recorded")
 # The sign-in of programs (oneclaw/people/programs/signing_in.py), by allauth's identity provider. A program registers
-# itself; client ids that are addresses are not fetched.
+# itself, or has a document (programs/documents.py): allauth would fetch that without our guard.
 IDP_OIDC_ADAPTER = "oneclaw.people.programs.signing_in.ProgramAdapter"
 IDP_OIDC_DCR_ENABLED, IDP_OIDC_DCR_REQUIRES_INITIAL_ACCESS_TOKEN = True, False
 IDP_OIDC_AUTH_METHODS = ["none"]

@@ -24,6 +24,8 @@ _tool_threads = ThreadPoolExecutor(settings.DATABASE_POOL // 2, thread_name_pref
 _model_threads = ThreadPoolExecutor(2, thread_name_prefix="models")
 # Sockets that open wait for these, so that a wave of reconnects leaves the other threads to the running answers.
 _admission_threads = ThreadPoolExecutor(2, thread_name_prefix="admission")
+# What follows the end of a turn, for which no person waits.
+_receiver_threads = ThreadPoolExecutor(2, thread_name_prefix="receivers")
 _reserved_thread = ThreadPoolExecutor(1, thread_name_prefix="leases")
 
 
@@ -58,6 +60,14 @@ async def in_admission_thread(function: Callable[P, R], *args: P.args, **kwargs:
     The calls of many sockets at once are carried out one after the other, in the order in which they came.
     """
     return await _run(_admission_threads, function, *args, **kwargs)
+
+
+async def in_receiver_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run sync `function`, for which no person waits, in a thread of a small pool, and return its result.
+
+    Many of them at once leave the other threads to those who wait.
+    """
+    return await _run(_receiver_threads, function, *args, **kwargs)
 
 
 async def in_reserved_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -58,6 +58,17 @@ def budget_used_up(params: Mapping[str, Any]) -> str:
 WORDINGS: Mapping[str, Wording] = {
     "audit.unreachable": _("The collector of the audit log cannot be reached (ONECLAW_AUDIT_WEBHOOK)."),
     "audit.refused": _("The collector of the audit log answered %(status)s (ONECLAW_AUDIT_WEBHOOK)."),
+    "outgoing.address_refused": _(
+        "Nothing is sent to %(host)s: its address %(address)s is not one of the internet. An operator can allow its "
+        "network (ONECLAW_OUTGOING_NETWORKS)."
+    ),
+    "outgoing.port_refused": _(
+        "Nothing is sent to port %(port)s of %(host)s, only to the ports %(ports)s. An operator can allow its "
+        "network with all ports (ONECLAW_OUTGOING_NETWORKS)."
+    ),
+    "outgoing.form_refused": _(
+        "Nothing is sent to “%(host)s”: write a whole address that starts with https:// and has no name or password."
+    ),
     "spaces.invited": _("%(who)s invites you to the space “%(name)s”. Accept or decline on the page Spaces."),
     "links.published": _("%(who)s has shared “%(title)s” by a link with people outside of the space “%(name)s”."),
     "people.password_by_link": _(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 # What the settings, the libraries below them and libpq read from the environment.
 PREFIXES = ("ONECLAW_", "ANTHROPIC_", "OPENAI_", "GEMINI_", "CELERY_", "DJANGO_", "OTEL_", "PG")
-NAMES = ("DATABASE_URL", "REDIS_URL", "HOST", "PORT")
+NAMES = ("DATABASE_URL", "DATABASE_URL_FILE", "REDIS_URL", "REDIS_URL_FILE", "HOST", "PORT")
 
 
 def isolate() -> None:

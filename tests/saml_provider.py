@@ -18,6 +18,7 @@ import time
 import urllib.request
 import uuid
 import zlib
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qs, quote, unquote, urlsplit
@@ -81,7 +82,7 @@ class SamlProvider:
             **settings.SOCIALACCOUNT_PROVIDERS,
             "saml": {"provider_class": provider_class, "APPS": [app]},
         }
-        settings.SAML, settings.SAML_METADATA, settings.SAML_NAME = True, f"{self.url}/metadata", "Example"
+        settings.SAML = replace(settings.SAML, metadata=f"{self.url}/metadata", name="Example")
 
 
 class Keys(dict[str, tuple[str, str]]):

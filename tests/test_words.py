@@ -41,10 +41,11 @@ NOT_A_VERB = re.compile(
 VERBS_ALL_THE_SAME = {"embed", "feed", "bring", "seed", "need", "process", "string"}
 # What the number of a constant counts or measures.
 UNITS = re.compile(
-    r".+_(?:SECONDS|MINUTES|HOURS|DAYS|MS|BYTES|KIB|MIB|MEGABYTES|CHARS|CHARACTERS|WORDS|LINES|PAGES|PIXELS|TOKENS|"
+    r".+_(?:SECONDS|MINUTES|HOURS|DAYS|MS|BYTES|KIB|MIB|MEGABYTES|CHARS|CHARACTERS|WORDS|LINES|PAGES|PIXELS|PX|TOKENS|"
     r"DIMENSIONS|BITS|PERCENT|SHARE|RATIO|SCORE|WEIGHT|FACTOR|SCALE|COUNT|NUMBER|VERSION|ID|CODE|STATUS|PORT|SIGNAL|"
     r"DEPTH|WIDTH|LEVEL|SIZE|PER_SECOND|[A-Z]+S)"
 )
+SCRIPT_NUMBER = re.compile(r"^(?:export )?const ([A-Z][A-Z0-9_]*) = [\d_.]+;$", re.MULTILINE)
 
 
 @functools.cache
@@ -125,6 +126,10 @@ def test_numbers_carry_their_unit():
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = [target.id for target in targets if isinstance(target, ast.Name) and target.id.isupper()]
             wrong += [f"{source}: {name}" for name in names if not UNITS.fullmatch(name)]
+    for path in sorted(ROOT.glob("static/js/*.js")):
+        wrong += [
+            f"{path.name}: {name}" for name in SCRIPT_NUMBER.findall(path.read_text()) if not UNITS.fullmatch(name)
+        ]
     assert wrong == []
 
 

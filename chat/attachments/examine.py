@@ -59,10 +59,10 @@ def examine_file(name: str, data: bytes, owner_id: int = 0) -> ExaminedFile:
     """
     if not data:
         raise FileRefusedError("empty", _("“%(name)s” is empty.") % {"name": name})
-    if len(data) > settings.FILE_SIZE:
+    if len(data) > settings.FILES.max_bytes:
         raise too_large_error(name, len(data))
     kind = kind_of(data)
-    if not OFFICE_KINDS.intersection(settings.FILE_KINDS) if kind == "office" else kind not in settings.FILE_KINDS:
+    if not OFFICE_KINDS.intersection(settings.FILES.kinds) if kind == "office" else kind not in settings.FILES.kinds:
         raise _wrong_type(name)
     if kind == "text":
         return ExaminedFile(kind, text_media_type(name), text=_text(name, data))
@@ -73,14 +73,15 @@ def examine_file(name: str, data: bytes, owner_id: int = 0) -> ExaminedFile:
         raise FileRefusedError(
             "busy", _("Too many files are being processed. Attach “%(name)s” again in a minute.") % {"name": name}
         ) from None
-    if found.get("error") == "corrupt" and kind == "pdf" and not data.startswith(PDF) and "text" in settings.FILE_KINDS:
+    is_corrupt_pdf = kind == "pdf" and found.get("error") == "corrupt"
+    if is_corrupt_pdf and not data.startswith(PDF) and "text" in settings.FILES.kinds:
         # A text may contain the PDF signature in its first lines.
         with contextlib.suppress(FileRefusedError):
             return ExaminedFile("text", text_media_type(name), text=_text(name, data))
     if error := found.get("error"):
         raise _wrong_type(name) if error == "type" else FileRefusedError(error, _sentence(error) % {"name": name})
     kind = found.get("kind", kind)
-    if kind not in settings.FILE_KINDS:
+    if kind not in settings.FILES.kinds:
         raise _wrong_type(name)
     return ExaminedFile(
         kind,
@@ -113,10 +114,10 @@ def extract_in_process(kind: str, data: bytes) -> dict[str, Any]:
     """Return the fields that the extracting process printed, its texts joined; {"error": "corrupt"} when it failed."""
     lines = read_in_process(
         "chat.attachments.extract",
-        (kind, str(settings.FILE_TEXT)),
+        (kind, str(settings.FILES.text_max_chars)),
         data,
         EXTRACT_TIMEOUT_SECONDS,
-        output_max_bytes(settings.FILE_TEXT),
+        output_max_bytes(settings.FILES.text_max_chars),
     )
     first, *others = lines or [{}]
     if not first:
@@ -125,13 +126,13 @@ def extract_in_process(kind: str, data: bytes) -> dict[str, Any]:
 
 
 def shortened_to_limit(text: str) -> str:
-    """Return `text`, cut to settings.FILE_TEXT characters with a note that the file is longer."""
-    return shortened(text, settings.FILE_TEXT, "the file is longer")
+    """Return `text`, cut to settings.FILES.text_max_chars characters with a note that the file is longer."""
+    return shortened(text, settings.FILES.text_max_chars, "the file is longer")
 
 
 def too_large_error(name: str, size: int) -> FileRefusedError:
-    """Return the error for a file of `size` bytes, more than settings.FILE_SIZE."""
-    shown = {"name": name, "size": file_size(size), "most": file_size(settings.FILE_SIZE)}
+    """Return the error for a file of `size` bytes, more than settings.FILES.max_bytes."""
+    shown = {"name": name, "size": file_size(size), "most": file_size(settings.FILES.max_bytes)}
     return FileRefusedError("too_large", _("“%(name)s” has %(size)s. The limit is %(most)s per file.") % shown)
 
 
@@ -159,7 +160,7 @@ def _wrong_type(name: str) -> FileRefusedError:
         "slides": _("presentations"),
         "text": _("text, Markdown, code and CSV"),
     }
-    taken = ", ".join(kinds[kind] for kind in settings.FILE_KINDS)
+    taken = ", ".join(kinds[kind] for kind in settings.FILES.kinds)
     if not taken:
         return FileRefusedError("type", _("Files cannot be attached here."))
     sentence = _("This type of file cannot be attached: “%(name)s”. Supported types: %(kinds)s.")

@@ -149,15 +149,15 @@ def checked_ids(value: object) -> list[uuid.UUID]:
         raise InvalidTextError("bad_frame", "files must be a list of UUIDs.") from None
     if len(set(ids)) != len(ids):
         raise InvalidTextError("bad_frame", "files names a file twice.")
-    if len(ids) > settings.FILES_OF_A_MESSAGE:
+    if len(ids) > settings.FILES.message_max_files:
         raise InvalidTextError("too_many", too_many_error().sentence)
     return ids
 
 
 def too_many_error() -> FileRefusedError:
-    """Return the error for a message with more than settings.FILES_OF_A_MESSAGE files."""
+    """Return the error for a message with more than settings.FILES.message_max_files files."""
     sentence = _("A message can have %(most)d files. Send the others with your next message.")
-    return FileRefusedError("too_many", sentence % {"most": settings.FILES_OF_A_MESSAGE})
+    return FileRefusedError("too_many", sentence % {"most": settings.FILES.message_max_files})
 
 
 def lock_files(user: User, ids: Sequence[uuid.UUID]) -> list[Attachment]:
@@ -282,5 +282,5 @@ def _refuse_too_many_unsent(user: User) -> None:
 
 def _refuse_without_room(user: User, size: int) -> None:
     used = Attachment.objects.filter(owner=user).aggregate(sum=Sum(F("size") + F("small_size")))["sum"] or 0
-    if used + size > settings.FILE_SPACE:
+    if used + size > settings.FILES.person_max_bytes:
         raise FileRefusedError("no_room", _("Your file storage is full. Ask your administrator for more."))

@@ -145,7 +145,7 @@ def run(round_id: int, *, is_urgent: bool = False) -> DueJob | None:
                 return DueJob(round_id, PREPARE_SECONDS)
             work.checks.append(Check.FLUSH_OWED)
         work.is_in_turn = is_urgent
-        with claimed.heartbeats():
+        with claimed.renewals():
             summary = summary_of(work, is_urgent=is_urgent)
         finish(work, summary)
     return None
@@ -175,7 +175,7 @@ def asked_hooks(work: Work) -> CompactionDecision:
     """Return what the hooks decide about the round; what it shall keep is set in `work`."""
     if work.round.asked_at is None:
         work.round.asked_at = timezone.now()
-        work.round.heartbeat(asked_at=work.round.asked_at)
+        work.round.renew(asked_at=work.round.asked_at)
     decision = before_compaction(work.session, work.round.through.seq, work.round.reason, work.round.asked_at)
     work.focus = "\n".join(filter(None, (work.round.focus, decision.focus)))
     work.must_keep = list(decision.must_keep)
@@ -225,7 +225,7 @@ def summary_of(work: Work, *, is_urgent: bool) -> Summary:
         except (ModelRequestError, SummaryRejectedError) as failure:
             logger.warning("The provider did not summarise conversation %s: %s", work.session.pk, failure)
             work.checks.append(Check.NOT_BY_API)
-            work.round.heartbeat(checks=work.checks)
+            work.round.renew(checks=work.checks)
     try:
         return written(work)
     except (ModelRequestError, SummaryRejectedError) as failure:
@@ -250,7 +250,7 @@ def written(work: Work) -> Summary:
         check(work, summary, before, part)
         read += len(part)
         if read < len(work.said):
-            work.round.heartbeat(steps=[read, summary])
+            work.round.renew(steps=[read, summary])
     return Summary(summary, Maker.MODEL)
 
 

@@ -20,7 +20,7 @@ REQUEST_MAX_BYTES = 24_000_000
 # Limits of the images and PDFs of a request, and of the pages of all its PDFs.
 REQUEST_MAX_FILES = 100
 REQUEST_MAX_PAGES = 100
-# Limit of the text of all files of a request, in multiples of the limit of one message (settings.FILE_TEXT).
+# Limit of the text of all files of a request, in multiples of the limit of one message (settings.FILES.text_max_chars).
 REQUEST_MAX_TEXTS = 2
 
 # Base64 bytes, binary files, pages and characters.
@@ -72,7 +72,7 @@ def first_shares(files: Sequence[Attachment | None]) -> list[Share]:
         for index, file in enumerate(files)
         if file is not None and file.text and shares[index] != WHOLE
     }
-    for index, share in zip(texts, fair_shares(settings.FILE_TEXT, list(texts.values())), strict=True):
+    for index, share in zip(texts, fair_shares(settings.FILES.text_max_chars, list(texts.values())), strict=True):
         shares[index] = share
     return shares
 
@@ -89,13 +89,13 @@ def fair_shares(room: int, wanted: Sequence[int]) -> list[int]:
 def is_binary(file: Attachment) -> bool:
     """Return whether the model can be sent `file` as it is, rather than its text."""
     if file.kind == Attachment.Kind.PDF:
-        return settings.MODEL_READS_PDF and 0 < file.pages <= REQUEST_MAX_PAGES
+        return settings.FILES.sends_pdf and 0 < file.pages <= REQUEST_MAX_PAGES
     return file.kind == Attachment.Kind.IMAGE
 
 
 def limits_of_request() -> Cost:
     """Return the limits of one request."""
-    return REQUEST_MAX_BYTES, REQUEST_MAX_FILES, REQUEST_MAX_PAGES, REQUEST_MAX_TEXTS * settings.FILE_TEXT
+    return REQUEST_MAX_BYTES, REQUEST_MAX_FILES, REQUEST_MAX_PAGES, REQUEST_MAX_TEXTS * settings.FILES.text_max_chars
 
 
 def cost_of(shares: Sequence[Share], ids: Sequence[UUID], files: Mapping[UUID, Attachment]) -> Cost:

@@ -8,7 +8,7 @@ from typing import Any
 from chat import extensions
 from chat.context import per_message
 from chat.context.view import META_KEY, ViewRow, is_thinking
-from chat.conversations.shared.marks import FROM_KEY
+from chat.conversations.shared.authorship import FROM_KEY
 from chat.models import ChatSession
 from oneclaw.llm import Block
 from oneclaw.llm.citations import uncited

@@ -14,7 +14,7 @@ from chat.answering import WITHOUT_MEMORY_KEY
 from chat.context import notices, per_message
 from chat.context.rounds import RoundsInView
 from chat.context.view import META_KEY, ViewRow, is_thinking
-from chat.conversations.shared.marks import MEMBER
+from chat.conversations.shared.authorship import MEMBER
 from chat.extensions import COMMAND_CALL_PREFIX, BeforeCompaction
 from chat.models import ChatSession, Message
 from oneclaw.llm import Block
@@ -110,7 +110,7 @@ def is_all_free(session: ChatSession, through_seq: int) -> bool:
     """Return whether all shown messages of `session` up to `through_seq` hold nothing of anybody's memory."""
     shown = session.messages.shown().filter(seq__lte=through_seq)
     answers = shown.filter(role=Role.ASSISTANT).exclude(meta__has_key=WITHOUT_MEMORY_KEY)
-    relayed = shown.filter(role=Role.USER, meta__has_key="by").exclude(meta__by__in=BY_PEOPLE)
+    relayed = shown.filter(role=Role.USER, by__isnull=False).exclude(by__in=BY_PEOPLE)
     if answers.exists() or relayed.exists():
         return False
     said = shown.filter(role=Role.USER).values_list("content", flat=True)

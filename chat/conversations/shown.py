@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db.models import F, QuerySet
 
 from chat.conversations import versions
-from chat.conversations.shared.marks import SHARED_THROUGH, marks_of
+from chat.conversations.shared.authorship import SHARED_THROUGH, authorships_of
 from chat.models import ChatSession, Message, Version
 from chat.rendering.shown import ShownMessage, shown_person
 
@@ -23,11 +23,11 @@ def read_shown(messages: QuerySet[Message]) -> list[ShownMessage]:
             version=version,
             is_good=row.is_good if through is None else None,
             origin_title=titles.get(row.origin_id, ""),
-            author=marks.author,
-            is_for_several=marks.is_for_several,
-            hides_memory=marks.hides_memory,
+            author=by.author,
+            is_for_several=by.is_for_several,
+            hides_memory=by.hides_memory,
         )
-        for row, version, marks in zip(rows, of_versions, marks_of(rows, through), strict=True)
+        for row, version, by in zip(rows, of_versions, authorships_of(rows, through), strict=True)
     ]
 
 
@@ -37,8 +37,8 @@ def read_with_authors(messages: QuerySet[Message]) -> list[ShownMessage]:
     rows = list(messages.annotate(shared_through=SHARED_THROUGH))
     through = rows[0].shared_through if rows else None
     return [
-        ShownMessage(row, author=marks.author, is_for_several=marks.is_for_several, hides_memory=marks.hides_memory)
-        for row, marks in zip(rows, marks_of(rows, through), strict=True)
+        ShownMessage(row, author=by.author, is_for_several=by.is_for_several, hides_memory=by.hides_memory)
+        for row, by in zip(rows, authorships_of(rows, through), strict=True)
     ]
 
 

@@ -207,7 +207,7 @@ def insert_statement(
     """
     columns, placeholders, values = [], [], []
     for field in row._meta.concrete_fields:
-        if field.primary_key and row.pk is None:
+        if (field.primary_key and row.pk is None) or field.generated:
             continue
         value = field.pre_save(row, add=True)
         if field.column not in references and isinstance(value, DatabaseDefault):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TypeVar
 
+from django.db import connection
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils.formats import date_format
@@ -23,6 +24,8 @@ from oneclaw.models import User
 PAGE_SESSIONS, LIST_MAX_SESSIONS = 100, 1000
 # Limit of the pinned conversations and those in folders; the page of all conversations has all of them.
 FILED_MAX_SESSIONS = 500
+# An id that no account has.
+ANYONE_ID = -1
 # The columns and annotations of ListedSession, in its order.
 COLUMNS = (
     *("id", "title", "active_at", "last_seq", "shared_at"),
@@ -49,11 +52,6 @@ class ListedSession:
     @property
     def name(self) -> str:
         return name_of(self.title)
-
-    @property
-    def menu_label(self) -> str:
-        """Return the name of its menu for assistive technology."""
-        return _("More for “%(session)s”") % {"session": self.name}
 
     @property
     def is_unread(self) -> bool:
@@ -130,6 +128,19 @@ def listing(user: User, *, most: int = PAGE_SESSIONS) -> Listing:
 
 def newest(user: User, most: int) -> list[ListedSession]:
     """Return the pinned conversations and those in folders, and `most` + 1 of the others, newest first."""
+    statement, parameters = _composed_newest(most)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [user.pk if each == ANYONE_ID else each for each in parameters])
+        return [ListedSession(*row) for row in cursor.fetchall()]
+
+
+@functools.lru_cache(maxsize=16)
+def _composed_newest(most: int) -> tuple[str, tuple[Any, ...]]:
+    """Return the statement of `newest` and its parameters, in which ANYONE_ID is in place of the person's id.
+
+    It is composed once, because that takes longer than the database needs for it (benchmarks/pages.py).
+    """
+    user = User(pk=ANYONE_ID)
     own, others = begun(user), of_others(user)
     parts = [
         own.filter(Q(pinned_at__isnull=False) | Q(folder__isnull=False))[:FILED_MAX_SESSIONS],
@@ -137,7 +148,7 @@ def newest(user: User, most: int) -> list[ListedSession]:
         own.filter(pinned_at=None, folder=None)[: most + 1],
         others.filter(Q(my_pinned_at=None, my_folder=None))[: most + 1],
     ]
-    return rows_of(parts[0].union(*parts[1:], all=True))
+    return in_order(parts[0].union(*parts[1:], all=True)).query.sql_with_params()
 
 
 def older(user: User, edge: ListCursor) -> OlderSessions:
@@ -152,7 +163,12 @@ def older(user: User, edge: ListCursor) -> OlderSessions:
 
 def rows_of(found: QuerySet[ChatSession, tuple[Any, ...]]) -> list[ListedSession]:
     """Return the rows of `found`, which has the columns of the list, newest activity first."""
-    return [ListedSession(*row) for row in found.order_by("-active_at", "-id")]
+    return [ListedSession(*row) for row in in_order(found)]
+
+
+def in_order(found: QuerySet[ChatSession, tuple[Any, ...]]) -> QuerySet[ChatSession, tuple[Any, ...]]:
+    """Return `found` newest activity first."""
+    return found.order_by("-active_at", "-id")
 
 
 def begun(user: User) -> QuerySet[ChatSession, tuple[Any, ...]]:

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models import OuterRef, Q, Subquery
-from django.db.models.functions import Now
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Now
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -270,7 +271,7 @@ class MessageQuerySet(models.QuerySet["Message"]):
 
     def without_relayed(self) -> "MessageQuerySet":
         """Return these messages without those in the person's place that they have not written (`is_by_person`)."""
-        return self.exclude(role=Message.Role.USER, meta__has_key="by")
+        return self.exclude(role=Message.Role.USER, by__isnull=False)
 
 
 class Message(models.Model):
@@ -317,6 +318,16 @@ class Message(models.Model):
     content = models.JSONField(default=list)
     # Data apart from the API's blocks: a MessageMeta.
     meta = models.JSONField(default=dict)
+    # What is queried of it, as the database computes it; a row in memory has it in `meta`.
+    by = models.GeneratedField(
+        expression=KT("meta__by"), output_field=models.CharField(max_length=20), db_persist=True, null=True
+    )
+    author_number = models.GeneratedField(
+        expression=Cast(KT("meta__from__number"), models.IntegerField()),
+        output_field=models.IntegerField(),
+        db_persist=True,
+        null=True,
+    )
     # The words of the text blocks, for search and lists.
     text = models.TextField(blank=True)
     # The finished message as sanitised HTML, without the cards of failed calls, and the version of its renderer.

@@ -1,4 +1,4 @@
-"""The schema of `Message.meta`: data of a message apart from the API's blocks and what is queried."""
+"""The schema of `Message.meta`: data of a message apart from the API's blocks. What is queried of it has a column."""
 
 from typing import Any, TypedDict
 
@@ -8,11 +8,12 @@ MessageMeta = TypedDict(
     {
         # -- What a person's message has --
         # Who wrote a message of the role user if not the person: "session", another conversation, "schedule", a
-        # scheduled turn, "member", or "copy", another person whose link was copied.
+        # scheduled turn, "member", or "copy", another person whose link was copied. Queried as `Message.by`.
         "by": str,
         # The local time of a message by a schedule, as it is shown.
         "at": str,
-        # Which member wrote it in a shared conversation, as the model was told (chat/conversations/shared/marks.py).
+        # Which member wrote it in a shared conversation, as the model was told: name and number, which is queried as
+        # `Message.author_number` (chat/conversations/shared/authorship.py).
         "from": dict[str, Any],
         # Of a message by another conversation: its id, and how many conversations it has passed since a person's one.
         "origin": str,

@@ -133,7 +133,7 @@ class BeatQuerySet(JobQuerySet["Beat"]):
 
     def to_send(self) -> list[int]:
         """Return the ids of the beats that a sweep sends to the workers: none where schedules are switched off."""
-        return [] if settings.HEARTBEAT == "disabled" else super().to_send()
+        return [] if settings.HEARTBEAT.mode == "disabled" else super().to_send()
 
 
 class Beat(Job):
@@ -195,8 +195,8 @@ class Beat(Job):
     def __str__(self) -> str:
         return f"beat {self.pk} of schedule {self.schedule_id}: {self.status}"
 
-    def heartbeat(self, **changes: object) -> None:
+    def renew(self, **changes: object) -> None:
         """Renew the lease, and that of the hidden turn, and write `changes`. Raise ClaimLostError."""
-        super().heartbeat(**changes)
+        super().renew(**changes)
         if self.turn_id:
             Turn.objects.running().filter(pk=self.turn_id).update(lease_until=self.lease())

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from chat.models import Message, Version
 from oneclaw.models import User
+from oneclaw.people.named import initials_of
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,3 @@ class ShownMessage:
 def shown_person(user: User) -> Participant:
     """Return what others see of `user`."""
     return Participant(user.pk, str(user), initials_of(str(user)))
-
-
-def initials_of(name: str) -> str:
-    """Return the initials of the first and the last word of `name`, or its first letter. Pure."""
-    words = [word for word in name.split("@")[0].replace(".", " ").split() if word[:1].isalnum()]
-    return "".join(word[0] for word in ([words[0], words[-1]] if len(words) > 1 else words)).upper() or "?"

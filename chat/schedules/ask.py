@@ -134,7 +134,7 @@ def _begin(beat: Beat, session: ChatSession, context: BeatContext) -> tuple[Turn
     content = [{"type": "text", "text": text}]
     prompt = transcript.append(session, Message.Role.USER, content=content, text=text, meta={"by": "schedule"})
     turn, answer = transcript.begin_turn(session, prompt, Turn.Kind.SEND, None)
-    beat.heartbeat(turn=turn, asked_at=session.created_at)
+    beat.renew(turn=turn, asked_at=session.created_at)
     beat.turn, beat.asked_at = turn, session.created_at
     return turn, answer, head
 
@@ -188,7 +188,7 @@ class _BeatConduct:
     def _count(self, finished: llm.Finished) -> None:
         counts = counts_of(finished.usage)
         self._beat.usage = [*self._beat.usage, [finished.model, counts]]
-        self._beat.heartbeat(tokens=F("tokens") + sum(counts.values()), usage=self._beat.usage)
+        self._beat.renew(tokens=F("tokens") + sum(counts.values()), usage=self._beat.usage)
 
     def _call(self, answer: Message, use: llm.Block, broken: str) -> tuple[llm.Block, Card]:
         refusal = ""
@@ -199,7 +199,7 @@ class _BeatConduct:
             self.responded = None if refusal else answer_of_call(use["input"])
         else:
             if use["name"] in self._beat.schedule.tools:
-                self._beat.heartbeat(has_written=True)
+                self._beat.renew(has_written=True)
             called = call_tool(self._turn, answer, use, broken)
             if isinstance(called, WaitingCall):
                 # Nobody waits here for a call that takes long, and it was not begun.

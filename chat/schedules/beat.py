@@ -74,7 +74,7 @@ def _carry_out(beat: Beat) -> None:
         return
     if not beat.by_hand and has_running_turn(schedule.owner):
         if beat.waits < BUSY_MAX_WAITS:
-            beat.heartbeat(waits=beat.waits + 1)
+            beat.renew(waits=beat.waits + 1)
             beat.release(BUSY_SECONDS)
             return
         if schedule.is_heartbeat:
@@ -82,7 +82,7 @@ def _carry_out(beat: Beat) -> None:
             return
     try:
         llm.refuse_if_used_up(schedule.owner_id)
-        with beat.heartbeats():
+        with beat.renewals():
             asked = ask(beat, session, context)
     except llm.BudgetUsedUpError as refusal:
         if schedule.is_heartbeat:
@@ -102,7 +102,7 @@ def _carry_out(beat: Beat) -> None:
         _finish_quiet(beat, note, Reason(code), fingerprint if schedule.is_heartbeat else "")
         return
     with transaction.atomic():
-        beat.heartbeat(text=answer.text, note=note)
+        beat.renew(text=answer.text, note=note)
         Schedule.objects.filter(pk=schedule.pk).update(failures=0)
     beat.text = answer.text
     tell.deliver(beat)
@@ -112,7 +112,7 @@ def why_not(beat: Beat, checklist: str, fingerprint: str, now: dt.datetime) -> R
     """Return why no model is asked for `beat` at `now`; None when one is."""
     schedule = beat.schedule
     is_off = not (schedule.enabled or beat.by_hand) or not schedule.owner.is_active
-    if settings.HEARTBEAT == "disabled" or is_off:
+    if settings.HEARTBEAT.mode == "disabled" or is_off:
         return Reason("beat.off")
     if schedule.is_heartbeat:
         if not checklist:
@@ -124,8 +124,8 @@ def why_not(beat: Beat, checklist: str, fingerprint: str, now: dt.datetime) -> R
         if not beat.by_hand and fingerprint == schedule.quiet_hash:
             return Reason("beat.unchanged")
     asked, tokens = used_on_day(schedule.owner, now, but=beat)
-    code = quiet.is_used_up(asked, tokens, settings.HEARTBEAT_TOKENS)
-    most = {"beat.beats_used": quiet.DAY_MAX_BEATS, "beat.tokens_used": settings.HEARTBEAT_TOKENS}
+    code = quiet.is_used_up(asked, tokens, settings.HEARTBEAT.day_max_tokens)
+    most = {"beat.beats_used": quiet.DAY_MAX_BEATS, "beat.tokens_used": settings.HEARTBEAT.day_max_tokens}
     return Reason(code, {"most": most[code]}) if code else None
 
 
@@ -157,7 +157,7 @@ def _fail(beat: Beat, failure: llm.ModelRequestError) -> None:
     if schedule.failures < MAX_FAILURES:
         schedule.save(update_fields=["failures"])
         seconds = BACKOFF_SECONDS[min(schedule.failures, len(BACKOFF_SECONDS)) - 1]
-        beat.heartbeat(reason=failure.reason)
+        beat.renew(reason=failure.reason)
         beat.release(seconds)
         return
     session = tell.conversation_of(schedule)

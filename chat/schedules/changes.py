@@ -222,4 +222,4 @@ def answer_proposal(user: User, schedule_id: int, accepted: bool) -> Schedule:
 
 def is_offered() -> bool:
     """Return whether this server has schedules."""
-    return settings.HEARTBEAT != "disabled"
+    return settings.HEARTBEAT.mode != "disabled"

@@ -25,9 +25,9 @@ SWEEP_MAX_ROWS = 500
 
 def sweep() -> None:
     """Plan every beat that is due."""
-    if settings.HEARTBEAT == "disabled":
+    if settings.HEARTBEAT.mode == "disabled":
         return
-    if settings.HEARTBEAT == "on":
+    if settings.HEARTBEAT.mode == "on":
         switch_on_by_default()
     for schedule_id in list(Schedule.objects.in_another_zone().values_list("pk", flat=True)[:SWEEP_MAX_ROWS]):
         try:
@@ -85,15 +85,15 @@ def heartbeat_of(user: User) -> Schedule:
     found = Schedule.objects.filter(owner=user, kind=Schedule.Kind.HEARTBEAT).first()
     if found is not None:
         return found
-    first, until = settings.HEARTBEAT_HOURS
+    first, until = settings.HEARTBEAT.hours
     now = clock.read_database_time()
     made = Schedule(
         owner=user,
         kind=Schedule.Kind.HEARTBEAT,
-        every_minutes=settings.HEARTBEAT_MINUTES,
+        every_minutes=settings.HEARTBEAT.every_minutes,
         from_time=dt.time(first),
         until_time=dt.time(until % 24),
-        enabled=settings.HEARTBEAT == "on",
+        enabled=settings.HEARTBEAT.mode == "on",
         confirmed_at=now,
     )
     if made.enabled:

@@ -174,7 +174,7 @@ def file_block(user: User, incoming: ArchiveReader, id: str, name: str) -> Any:
     if found is None:
         return None
     try:
-        data = incoming.read(found, settings.FILE_SIZE) or b""
+        data = incoming.read(found, settings.FILES.max_bytes) or b""
         return store.store_file(user, name, data, uuid.uuid5(IMPORTED_FILES, f"{user.pk} {id}")).reference()
     except (FileRefusedError, MemberTooLargeError):
         return None

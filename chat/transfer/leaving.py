@@ -12,8 +12,8 @@ from chat.attachments import disk, store
 from chat.context.heads import withhold_thinking
 from chat.conversations import retention
 from chat.conversations.keys import owned_by
+from chat.conversations.shared.authorship import FROM_KEY, MEMBER
 from chat.conversations.shared.copies import PERSONAL_META
-from chat.conversations.shared.marks import FROM_KEY, MEMBER
 from chat.conversations.shared.share import leave_rounds
 from chat.models import (
     Agent,

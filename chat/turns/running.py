@@ -28,13 +28,14 @@ from chat.turns.listener import TurnListener
 from chat.turns.persist import persist
 from chat.turns.rounds import Limits, Rounds, TurnEndedError
 from chat.turns.slots import turn_slots
+from chat.turns.starts import starts
 from chat.turns.tools import WaitingCall, call_tool
 from oneclaw import llm
 from oneclaw.llm import descriptions
 from oneclaw.spend.calls import Spending
 from oneclaw.telemetry.turns import measured
 from oneclaw.text import replace_unstorable
-from oneclaw.threads import in_database, in_tool_thread
+from oneclaw.threads import in_receiver_thread, in_tool_thread
 
 logger = logging.getLogger(__name__)
 P = ParamSpec("P")
@@ -88,6 +89,7 @@ class RunningTurn:
         # Whether it asks the model, which a tool command does not, and whether hooks were asked before it did.
         self._needs_slot = True
         self._has_begun = False
+        self._start = starts.begin()
         self.listener = listen(self)
         self.task = asyncio.create_task(measured(turn, self._run()))
         self.task.add_done_callback(log_failure)
@@ -106,6 +108,7 @@ class RunningTurn:
             try:
                 await self._answer()
             finally:
+                self._start.end()
                 self._release_slot()
                 checkpoints.remove(self)
                 self.listener.closed()
@@ -158,6 +161,7 @@ class RunningTurn:
         user_id = self.turn.person_id
         has_waited = not turn_slots.is_free(user_id)
         if has_waited:
+            self._start.end()
             self.listener.waiting(True)
         began = asyncio.get_running_loop().time()
         with self.endable():
@@ -224,7 +228,9 @@ class RunningTurn:
             await self._before_first_request()
         if self.turn.session.kind == ChatSession.Kind.SUB_SESSION:
             await persist(admission.refuse_if_used_up, self.turn)
-        return await rounds.ask_model()
+        asked = await rounds.ask_model()
+        self._start.end()
+        return asked
 
     async def _before_first_request(self) -> None:
         """Ask the hooks, and wait for the facts of models. What changes meanwhile is read again."""
@@ -266,9 +272,10 @@ class RunningTurn:
         )
 
     async def _notify_receivers(self) -> None:
-        """Send turn_finished, and notify the hooks."""
+        """Send turn_finished, and notify the hooks, behind the starts of other turns."""
+        await starts.give_way()
         if turn_finished.has_listeners(ChatSession):
-            await in_database(hooks.send_turn_finished, self.turn)
+            await in_receiver_thread(hooks.send_turn_finished, self.turn)
         if extensions.hooks_at(TurnFinished):
             await in_tool_thread(hooks.turn_has_finished, self.turn, self.answer.message)
 

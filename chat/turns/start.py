@@ -20,6 +20,7 @@ from chat.turns import retry, running
 from chat.turns.admission import admit, within_budgets
 from chat.turns.persist import persist
 from chat.turns.running import ListenerFactory
+from chat.turns.starts import starts
 from oneclaw.models import User
 
 R = TypeVar("R")
@@ -132,7 +133,13 @@ def _run(
 
 async def _to_its_end(starting: Coroutine[Any, Any, R]) -> R:
     """Return the result of `starting`, which runs to its end even if the caller is cancelled."""
-    task = asyncio.create_task(starting)
+    task = asyncio.create_task(_counted(starting))
     _starting.add(task)
     task.add_done_callback(_starting.discard)
     return await asyncio.shield(task)
+
+
+async def _counted(starting: Coroutine[Any, Any, R]) -> R:
+    """Return the result of `starting`, for which other work gives way. The turn that it runs counts itself."""
+    with starts.starting():
+        return await starting

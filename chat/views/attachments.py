@@ -67,7 +67,7 @@ def kept_file(user: User, upload: UploadedFile, attachment_id: uuid.UUID | None 
     """Store `upload` as an attachment of `user`. Raise Refused when it is not accepted, and TooManyRequestsError."""
     uploads.take(user.pk)
     name, size = store.clean_name(upload.name or ""), upload.size or 0
-    if size > settings.FILE_SIZE:
+    if size > settings.FILES.max_bytes:
         raise too_large_error(name, size)
     return store.store_file(user, name, upload.read(), attachment_id)
 

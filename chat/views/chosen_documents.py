@@ -39,7 +39,7 @@ def chosen_documents(request: SignedInRequest, session_id: uuid.UUID) -> HttpRes
             attached = {"id": str(file.pk), "name": file.name, "size": file.reference()["size"], "kind": file.kind}
             return HttpResponse(status=204, headers={"HX-Trigger": json.dumps({"attach": attached})})
     words = pieces_of(fields.get("words", ""))
-    context = {"picks": chosen.found(scope, words), "refusal": refusal}
+    context = {"picks": chosen.found(scope, words), "refusal": refusal, "has_words": bool(words)}
     return render(request, "chat/_picks.html", context)
 
 

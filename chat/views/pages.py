@@ -16,6 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Qu
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.templatetags.static import static
+from django.utils.html import strip_tags
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_GET, require_POST
 
@@ -30,6 +31,7 @@ from chat.conversations.message_pages import LAST_NUMBER, messages_from, newest_
 from chat.conversations.model_choice import NO_CHOICE, Choice
 from chat.conversations.shared import stopping
 from chat.library import organise, sidebar, spaces
+from chat.library.session_rows import shown_sessions
 from chat.live import replay
 from chat.live.errors import FrameError
 from chat.live.frames import SendFrame, frame_of
@@ -121,15 +123,15 @@ def page(
         "session": session,
         "messages_html": messages_html(request, found, before) if found else "",
         "meter": found.meter if found else None,
-        "listing": listing_for(request),
+        "listing": shown_sessions(listing_for(request), session_id),
         "waiting": extensions.memory().waiting_for(request.user),
         "toast": toasts.take(request),
         "client_id": uuid.uuid4(),
         "longest": settings.MESSAGE_LENGTH,
-        "file_kinds": settings.FILE_KINDS,
-        "accept": accepted(settings.FILE_KINDS),
-        "file_size": settings.FILE_SIZE,
-        "most_files": settings.FILES_OF_A_MESSAGE,
+        "file_kinds": settings.FILES.kinds,
+        "accept": accepted(settings.FILES.kinds),
+        "file_size": settings.FILES.max_bytes,
+        "most_files": settings.FILES.message_max_files,
         "is_demo": llm.is_demo(),
         "introduction": extensions.memory().introduction(request.user, session_id, get_token(request)),
         "has_model": bool(settings.ANTHROPIC_API_KEY or settings.ANTHROPIC_BASE_URL or settings.DEMO_URL),
@@ -197,7 +199,8 @@ def session_list(request: SignedInRequest) -> HttpResponse:
 
 def listed(request: SignedInRequest, current: str, toast: Toast | None = None) -> HttpResponse:
     shown = session_shown(request, current)
-    context = {"listing": listing_for(request), "session_id": shown and shown.pk, "current": shown, "toast": toast}
+    listing = shown_sessions(listing_for(request), shown.pk if shown else None)
+    context = {"listing": listing, "current": shown, "toast": toast}
     fresh = {
         "refreshed": True,
         "of_conversation": bool(current),
@@ -223,8 +226,8 @@ def older_sessions(request: SignedInRequest) -> HttpResponse:
     except ValueError:
         raise Http404 from None
     shown = session_shown(request, request.GET.get("current", ""))
-    context = {"listing": sidebar.older(request.user, edge), "session_id": shown and shown.pk}
-    return render(request, "chat/_older.html", context)
+    listing = shown_sessions(sidebar.older(request.user, edge), shown.pk if shown else None)
+    return render(request, "chat/_older.html", {"listing": listing})
 
 
 def session_shown(request: SignedInRequest, current: str) -> ChatSession | None:
@@ -347,7 +350,7 @@ def files_of(request: SignedInRequest, user: User, session_id: uuid.UUID, client
     uploads = request.FILES.getlist("files")
     if uploads:
         refuse_reader(user, session_id)
-    if len(uploads) > settings.FILES_OF_A_MESSAGE:
+    if len(uploads) > settings.FILES.message_max_files:
         raise store.too_many_error()
     kept = (
         kept_file(user, upload, uuid.uuid5(client_id, f"{user.pk}:{number}:{hashed(upload)}"))
@@ -423,13 +426,24 @@ def more(request: SignedInRequest) -> HttpResponse:
 @require_GET
 def news(request: SignedInRequest) -> HttpResponse:
     """Show the version, and what changed in it and in earlier ones."""
-    return render(request, "chat/news.html", {"version": release.version(), "blocks": changes()})
+    return render(request, "chat/news.html", {"version": release.version(), "releases": changes()})
+
+
+# The beginning of a heading of the second level, in a rendered text.
+RELEASE_HEADING = '<h3 data-level="2"'
 
 
 @functools.cache
-def changes() -> list[SafeString]:
-    """Return the changelog as blocks of HTML."""
-    return [mark_safe(block) for block in incremental.blocks(release.changelog())]  # noqa: S308 - sanitised there
+def changes() -> list[tuple[SafeString, list[SafeString]]]:
+    """Return the releases of the changelog, the newest first: the name of each, and its blocks of HTML."""
+    found: list[tuple[SafeString, list[SafeString]]] = []
+    for block in incremental.blocks(release.changelog()):
+        html = mark_safe(block)  # noqa: S308 - sanitised there
+        if block.startswith(RELEASE_HEADING):
+            found.append((mark_safe(strip_tags(block)), []))  # noqa: S308 - escaped there
+        elif found:
+            found[-1][1].append(html)
+    return found
 
 
 @require_GET

@@ -146,7 +146,7 @@ def add_library_file(
     user = request.auth
     chosen = writable_space(user, space)
     try:
-        if (file.size or 0) > settings.LIBRARY_FILE_SIZE:
+        if (file.size or 0) > settings.LIBRARY_LIMITS.file_max_bytes:
             raise files.too_large_error(file.name or "", file.size or 0)
         version = files.add(chosen, user, file.name or "", file.read())
     except FileRefusedError as refusal:

@@ -1,10 +1,29 @@
-"""Relate tool calls of the model to the revisions that they made."""
+"""Relate tool calls of the model to the revisions and suggestions that they made."""
 
 import hashlib
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from chat.models import Message
 from memory.models import MemoryRevision
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a call of save_memory has made: a revision, or a suggestion that waits for a yes."""
+
+    kind: Literal["revision", "suggestion"]
+    pk: int
+
+    @classmethod
+    def of_card(cls, number: int) -> "Made":
+        """Return what the card with `number` says was made: on stored cards, the number of a suggestion is negative."""
+        return cls("revision", number) if number > 0 else cls("suggestion", -number)
+
+    @property
+    def on_card(self) -> int:
+        """Return the number that the card of the call stores (`ToolResult.made`)."""
+        return self.pk if self.kind == "revision" else -self.pk
 
 
 def operation_key(message_id: int | None, call_id: str) -> str:
@@ -22,10 +41,10 @@ def call_of(revision: MemoryRevision) -> dict[str, Any] | None:
     return keys.get(revision.operation_key or "")
 
 
-def use_that_made(answer: Message, made: int) -> str | None:
-    """Return the tool_use id of the call of `answer` whose card has the number `made`; None without one."""
+def use_that_made(answer: Message, made: Made) -> str | None:
+    """Return the tool_use id of the call of `answer` that made `made`; None without one."""
     for meta in Message.objects.filter(parent=answer, role=Message.Role.TOOL).values_list("meta", flat=True):
         for id, card in meta.get("cards", {}).items():
-            if card.get("made") == made:
+            if card.get("made") == made.on_card:
                 return str(id)
     return None

@@ -4,6 +4,7 @@ Both sides may change. Changes of a file are imported (memory/files/import_chang
 """
 
 import logging
+from collections.abc import Sequence
 
 from django.db import transaction
 
@@ -29,6 +30,19 @@ def try_to_mirror(document_id: int) -> bool:
         logger.exception("Document %s could not be written to its file; the sweep tries again.", document_id)
         return False
     return True
+
+
+def try_to_mirror_all(document_ids: Sequence[int]) -> None:
+    """Bring the files of several documents up to date, as try_to_mirror does for one."""
+    behind = MemoryDocument.objects.to_mirror().filter(pk__in=document_ids)
+    # Of a new document there is no file, whose changes would be imported first, unless a person has just made one.
+    for document_id in behind.filter(mirrored_version=0).values_list("pk", flat=True):
+        try:
+            write_file(document_id)
+        except OSError:
+            logger.exception("Document %s could not be written to its file; the sweep tries again.", document_id)
+    for document_id in behind.all().values_list("pk", flat=True):
+        try_to_mirror(document_id)
 
 
 def mirror_document(document_id: int) -> None:

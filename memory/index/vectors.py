@@ -4,7 +4,8 @@ import json
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -197,16 +198,44 @@ def state(documents: MemoryDocumentQuerySet) -> dict[str, Any]:
     }
 
 
-def embed_document(document_id: int, during_save: bool = False) -> None:
+@dataclass(frozen=True)
+class KeptVectors:
+    """The first chunks of an index that a change has left as they were: how many, and their signs by the model."""
+
+    count: int
+    model_id: int
+    bits: bytes
+
+    @staticmethod
+    def of(earlier: DocumentIndex, count: int) -> "KeptVectors | None":
+        """Return those of the first `count` chunks of `earlier`; None when it was not embedded."""
+        if earlier.embedded_by_id is None or earlier.bits is None or not earlier.units:
+            return None
+        bits = bytes(earlier.bits)
+        return KeptVectors(count, earlier.embedded_by_id, bits[: count * (len(bits) // earlier.units)])
+
+
+@dataclass(frozen=True)
+class IndexedText:
+    """What is known of an index that was just written: the document's version, the speakers, and the kept vectors."""
+
+    version: int
+    names: frozenset[str]
+    kept: KeptVectors | None
+
+
+def embed_document(document_id: int, during_save: bool = False, known: IndexedText | None = None) -> None:
     """Embed every chunk of the document that lacks a vector by the current model.
 
-    `during_save`: only if there are few enough for the time of a save. Raise EmbeddingError if the server fails: the
-    document stays pending.
+    `during_save`: only if there are few enough for the time of a save. `known`: what is known of its index, if that is
+    still of the version. Raise EmbeddingError if the server fails: the document stays pending.
     """
     index = DocumentIndex.objects.filter(document_id=document_id, units__gt=0).defer("data").first()
     if index is not None:
         unchanged = DocumentIndex.objects.filter(document_id=document_id, version=index.version)
-        _embed(index.space_id, MemoryChunk.objects.filter(document_id=document_id), unchanged, during_save)
+        of_version = known if known is not None and known.version == index.version else None
+        chunks = MemoryChunk.objects.filter(document_id=document_id)
+        _embed(index.space_id, chunks, unchanged, during_save, of_version)
 
 
 def embed_documents(document_ids: Sequence[int]) -> None:
@@ -215,24 +244,41 @@ def embed_documents(document_ids: Sequence[int]) -> None:
     if model is None or not model.save_batch_size:
         return
     known = current_model_id(model)
-    waiting: dict[int, list[int]] = defaultdict(list)
+    waiting: dict[int, list[tuple[int, int]]] = defaultdict(list)
     rows = DocumentIndex.objects.filter(document__in=document_ids, units__gt=0).exclude(embedded_by=known)
-    for space_id, document_id in rows.values_list("space_id", "document_id"):
-        waiting[space_id].append(document_id)
-    for space_id, ids in waiting.items():
-        if not _embed_together(model, known, space_id, ids):
-            for document_id in ids:
-                embed_document(document_id, during_save=True)
+    for space_id, document_id, units in rows.values_list("space_id", "document_id", "units"):
+        waiting[space_id].append((document_id, units))
+    for space_id, documents in waiting.items():
+        for ids in _groups(documents, model.save_batch_size):
+            if len(ids) == 1 or not _embed_together(model, known, space_id, ids):
+                for document_id in ids:
+                    embed_document(document_id, during_save=True)
+
+
+def _groups(documents: Sequence[tuple[int, int]], alone: int) -> Iterator[list[int]]:
+    """Yield groups of the ids of `documents`, each (id, number of chunks), with at most BATCH_TEXTS chunks together;
+    one with more than `alone` chunks is a group of its own. Pure."""
+    group: list[int] = []
+    total = 0
+    for document_id, units in documents:
+        if units > alone:
+            yield [document_id]
+            continue
+        if group and total + units > BATCH_TEXTS:
+            yield group
+            group, total = [], 0
+        group.append(document_id)
+        total += units
+    if group:
+        yield group
 
 
 def _embed_together(model: Embedder, known: int, space_id: int, document_ids: list[int]) -> bool:
-    """Embed the documents with these ids by one call of `model`, and return whether that was possible."""
+    """Embed the documents of one of _groups, by their ids, by one call of `model`; return whether that was possible."""
     chunks = MemoryChunk.objects.filter(document__in=document_ids)
     there = TextVector.objects.filter(space=space_id, model=known, text_key=OuterRef("text_key"))
     lacking = chunks.filter(~Exists(there)).order_by("text_key").distinct("text_key")
     missing = list(lacking.values_list("text_key", "text", "document_id"))
-    if len(missing) > model.save_batch_size:
-        return False
     if missing:
         spoken: dict[int, list[str]] = defaultdict(list)
         with_missing = chunks.filter(document__in={document_id for _, _, document_id in missing})
@@ -271,17 +317,30 @@ def embed_transcript(index_id: int, during_save: bool = False) -> None:
 
 
 def _embed(
-    space_id: int, chunks: "QuerySet[Any]", unchanged: "QuerySet[Any]", during_save: bool, is_again: bool = False
+    space_id: int,
+    chunks: "QuerySet[Any]",
+    unchanged: "QuerySet[Any]",
+    during_save: bool,
+    text: IndexedText | None = None,
+    is_again: bool = False,
 ) -> None:
-    """Embed `chunks`, all of one text, and mark its index as embedded if that is `unchanged` (a query for its row)."""
+    """Embed `chunks`, all of one text, and mark its index as embedded if that is `unchanged` (a query for its row).
+
+    `text` is what is known of them: those that have their vectors for certain are not looked at.
+    """
     model = embedder()
     if model is None or (during_save and not model.save_batch_size):
         return
     known = current_model_id(model)
+    kept = text.kept if text and text.kept and text.kept.model_id == known else None
+    whole, chunks = chunks, chunks.filter(ordinal__gte=kept.count) if kept else chunks
     missing = _missing(chunks, space_id, known)
     if during_save and len(missing) > model.save_batch_size:
         return
-    names = speakers(chunks.values_list("text", flat=True)) if missing else frozenset()
+    if text is not None:
+        names = text.names
+    else:
+        names = speakers(whole.values_list("text", flat=True)) if missing else frozenset()
     for start in range(0, len(missing), BATCH_TEXTS):
         batch = missing[start : start + BATCH_TEXTS]
         try:
@@ -296,10 +355,12 @@ def _embed(
             # The server has another model under the same name, so the vectors of the earlier one are useless.
             if is_again:
                 raise EmbeddingError(Reason("embedding.several_widths"))
-            _embed(space_id, chunks, unchanged, during_save, is_again=True)
+            _embed(space_id, whole, unchanged, during_save, is_again=True)
             return
     keys, parameters = chunks.order_by().values("ordinal", "text_key").query.sql_with_params()
-    bits = RawSQL(BITS.format(chunks=keys), (*parameters, space_id, known), BinaryField())  # noqa: S611
+    made_bits = f"%s::bytea || coalesce(({BITS.format(chunks=keys)}), '')"
+    first = kept.bits if kept else b""
+    bits = RawSQL(made_bits, (first, *parameters, space_id, known), BinaryField())  # noqa: S611
     with transaction.atomic():
         # The same lock order as in a forgetting: the index, then the vectors.
         there = list(unchanged.select_for_update(no_key=True).values_list("pk", flat=True))

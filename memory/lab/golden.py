@@ -30,12 +30,12 @@ def setup() -> str:
         "release": release.version(),
         "model": model_name(model) if model else "none",
         "layout": LAYOUT_VERSION,
-        "floor": settings.SEARCH_FLOOR,
-        "snippet": settings.SNIPPET_LENGTH,
-        "half-life": settings.HALF_LIFE,
-        "mmr": settings.MMR,
-        "words": settings.TEXT_WEIGHT,
-        "meaning": settings.VECTOR_WEIGHT,
+        "floor": settings.SEARCH.floor,
+        "snippet": settings.SEARCH.snippet_max_chars,
+        "half-life": settings.SEARCH.half_life_days,
+        "mmr": settings.SEARCH.relevance,
+        "words": settings.SEARCH.text_weight,
+        "meaning": settings.SEARCH.vector_weight,
     }
     return ", ".join(f"{name} {value}" for name, value in parts.items())[:400]
 

@@ -71,12 +71,12 @@ def _of_text(data: bytes) -> ReadFile:
         raise LibraryFileUnreadableError("type") from None
     except EncodingUnknownError:
         raise LibraryFileUnreadableError("encoding") from None
-    kept = _plain(text[: settings.LIBRARY_TEXT])
-    return ReadFile("text", 0, [kept], len(text) > settings.LIBRARY_TEXT)
+    kept = _plain(text[: settings.LIBRARY_LIMITS.file_max_chars])
+    return ReadFile("text", 0, [kept], len(text) > settings.LIBRARY_LIMITS.file_max_chars)
 
 
 def _in_process(reader: str, data: bytes, progress: Callable[[int], None]) -> ReadFile:
-    pages, characters = settings.LIBRARY_PAGES, settings.LIBRARY_TEXT
+    pages, characters = settings.LIBRARY_LIMITS.file_max_pages, settings.LIBRARY_LIMITS.file_max_chars
     lines = read_in_process(
         "chat.attachments.pages",
         (reader, str(pages), str(characters), str(CPU_MAX_SECONDS)),

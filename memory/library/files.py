@@ -137,24 +137,24 @@ def _queue_again(version: FileVersion) -> None:
 def _check(name: str, data: bytes) -> None:
     if not data:
         raise FileRefusedError("empty", _("“%(name)s” is empty.") % {"name": name})
-    if len(data) > settings.LIBRARY_FILE_SIZE:
+    if len(data) > settings.LIBRARY_LIMITS.file_max_bytes:
         raise too_large_error(name, len(data))
     if kind_of(data) == "image":
         raise FileRefusedError("type", _("“%(name)s” is an image: the library reads texts.") % {"name": name})
 
 
 def too_large_error(name: str, size: int) -> FileRefusedError:
-    """Return the error for a file of `size` bytes, more than settings.LIBRARY_FILE_SIZE."""
-    shown = {"name": name, "size": file_size(size), "most": file_size(settings.LIBRARY_FILE_SIZE)}
+    """Return the error for a file of `size` bytes, more than settings.LIBRARY_LIMITS.file_max_bytes."""
+    shown = {"name": name, "size": file_size(size), "most": file_size(settings.LIBRARY_LIMITS.file_max_bytes)}
     return FileRefusedError("too_large", _("“%(name)s” has %(size)s. The limit is %(most)s per file.") % shown)
 
 
 def _refuse_without_room(space: Space, size: int, *, is_new: bool) -> None:
-    if is_new and LibraryFile.objects.filter(space=space).count() >= settings.LIBRARY_FILES:
+    if is_new and LibraryFile.objects.filter(space=space).count() >= settings.LIBRARY_LIMITS.max_files:
         sentence = _("This library is full: it can have %(most)d files.")
-        raise FileRefusedError("too_many", sentence % {"most": settings.LIBRARY_FILES})
+        raise FileRefusedError("too_many", sentence % {"most": settings.LIBRARY_LIMITS.max_files})
     used = FileVersion.objects.filter(file__space=space).aggregate(sum=Sum("size"))["sum"] or 0
-    if used + size > settings.LIBRARY_SPACE:
+    if used + size > settings.LIBRARY_LIMITS.max_bytes:
         raise FileRefusedError("no_room", _("This library has no room left. Remove files, or ask your administrator."))
 
 

@@ -49,7 +49,7 @@ def _read(version: FileVersion) -> None:
 
     def progress(pages: int) -> None:
         if pages > version.pages_read:
-            version.heartbeat(pages_read=pages)
+            version.renew(pages_read=pages)
             version.pages_read = pages
 
     with version.attempt():
@@ -59,7 +59,7 @@ def _read(version: FileVersion) -> None:
             data = files.content_of(version)
             if data is None:
                 raise LibraryFileUnreadableError("missing")
-            with version.heartbeats():
+            with version.renewals():
                 read = read_file(name, data, progress)
                 content = indexing.content_of(version, name, read.texts)
             _finish(version, read, content)

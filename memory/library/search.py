@@ -50,7 +50,7 @@ def page_address(file_id: int, page: int, first: int = 0, last: int = 0) -> str:
 
 def manager_of_files(spaces: Iterable[Space], user: User) -> HybridSearchManager:
     """Return the search of the files of `spaces`; what `user` has said about passages counts."""
-    return HybridSearchManager(spaces, Sources(asked_by=user), OF_LIBRARIES, settings.LIBRARY_FLOOR)
+    return HybridSearchManager(spaces, Sources(asked_by=user), OF_LIBRARIES, settings.LIBRARY_LIMITS.floor)
 
 
 def search_files(

@@ -147,7 +147,7 @@ def lock_claim(claim: Claim) -> MemoryAccess:
     access = noted(claim.session.pk)
     if access is None:
         raise ClaimLostError
-    claim.flush.heartbeat()
+    claim.flush.renew()
     return access
 
 

@@ -80,7 +80,7 @@ def run(job_id: int) -> None:
     writer = WRITERS[DocumentJob.Kind(job.kind)]
     # StaleVersionError: another worker has written the document in the meantime.
     with job.attempt(ModelRequestError, StaleVersionError, faults=(Exception,)):
-        with job.heartbeats():
+        with job.renewals():
             content = writer.compose(job)
         with transaction.atomic():
             lock_job(job)
@@ -111,7 +111,7 @@ def lock_job(job: DocumentJob) -> None:
     """
     if _wanted_session(job) is None:
         raise ClaimLostError
-    job.heartbeat()
+    job.renew()
 
 
 def finish(job: DocumentJob) -> None:

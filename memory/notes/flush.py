@@ -94,7 +94,7 @@ def run(flush_id: int) -> DueJob | None:
     if claim is None:
         return None
     with claim.flush.attempt(MovedError, ModelRequestError, faults=(Exception,), put_back=partial(put_back, claim)):
-        with claim.flush.heartbeats():
+        with claim.flush.renewals():
             notes, failure = _notes(claim)
             sent = sent_until(claim.access, claim.through_seq, claim.after_seq)
             # An extract has only words that were typed.

@@ -3,25 +3,44 @@
     for entry in entries_of(document): …
 
 What is derived is kept in DocumentOverview; after a change, only the later revisions are read. The home page reads
-no more of it than `newest`.
+no more of it than `newest`. After an import a worker compiles it, because a page would wait for too many topics.
 """
 
+import datetime as dt
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from django.db import transaction
+from django.db.models.functions import Length
 
 from memory.documents.diff import Hunk
 from memory.models import DocumentOverview, MemoryDocument, MemoryRevision, Topic
 from memory.overview.topics import topics_of
+from memory.policy.paths import CURATED
 from memory.text.chunking import chunks_of
+from oneclaw.locks import hold
+from oneclaw.tasks import hint
 
 FORGET = MemoryRevision.Source.FORGET
 # Entries of one topic on the home page. Changing it needs a migration that sets `newest` of all overviews to None.
 TOPIC_SHOWN_ENTRIES = 5
 # The lists of an overview, which the home page does not read.
 LISTS = ("revisions", "topics", "spans")
+# New lines whose topics a page chooses itself, which takes some 60 ms. A worker chooses those of more.
+PAGE_MAX_NEW_LINES = 1_000
+# A worker compiles the overview of a longer document after each change: such a one may have that many new lines.
+LONG_MIN_CHARS = 10_000
+COMPILE_TASK = "memory.tasks.compile_overview"
+
+
+class OverviewWaitsError(Exception):
+    """So many lines of `document` are new that a worker compiles its overview."""
+
+    def __init__(self, document: MemoryDocument) -> None:
+        super().__init__(document)
+        self.document = document
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +116,69 @@ def newest_by_topic(overview: DocumentOverview) -> dict[Topic, list[int]]:
 
 def overview_of(document: MemoryDocument) -> DocumentOverview:
     """Return the overview of `document` at its version, brought up to date and stored if it was not."""
-    known = DocumentOverview.objects.filter(document=document).first()
-    if known is not None and known.version == document.version and known.newest is not None:
-        known.document = document
+    known = _stored(document)
+    return known if known is not None and _is_current(known, document) else _compiled(_followed(document, known))
+
+
+def overview_for_page(document: MemoryDocument) -> DocumentOverview:
+    """Return what overview_of returns. Raise OverviewWaitsError when so many lines are new that a page cannot wait for
+    their topics."""
+    known = _stored(document)
+    if known is not None and _is_current(known, document):
         return known
+    followed = _followed(document, known)
+    if followed.new_lines > PAGE_MAX_NEW_LINES:
+        raise OverviewWaitsError(document)
+    return _compiled(followed)
+
+
+def compile_overview(document_id: int) -> None:
+    """Bring the overview of a document up to date, for the next page that shows it. Idempotent."""
+    with transaction.atomic():
+        # Concurrent callers wait here, and find that it is up to date.
+        hold(f"overview {document_id}")
+        document = MemoryDocument.objects.present().filter(pk=document_id).first()
+        if document is not None:
+            overview_of(document)
+
+
+def compile_soon(document_ids: Sequence[int]) -> None:
+    """Let a worker compile the overviews of those of `document_ids` that are curated memory and long, on commit.
+
+    A hint that is lost is sent again by the next page that would show the overview.
+    """
+    long = MemoryDocument.objects.present().filter(pk__in=document_ids, path=CURATED)
+    long = long.alias(length=Length("content")).filter(length__gt=LONG_MIN_CHARS)
+    for document_id in long.values_list("pk", flat=True):
+        hint(COMPILE_TASK, document_id)
+
+
+@dataclass(frozen=True)
+class _Followed:
+    """The lists of an overview after all changes of its document, with topics only for lines that had one before."""
+
+    document: MemoryDocument
+    revisions: list[int]
+    topics: list[int]
+    # How many lines the changes have written.
+    new_lines: int
+    asked_at: dt.datetime | None
+
+
+def _stored(document: MemoryDocument) -> DocumentOverview | None:
+    known = DocumentOverview.objects.filter(document=document).first()
+    if known is not None:
+        known.document = document
+    return known
+
+
+def _is_current(known: DocumentOverview, document: MemoryDocument) -> bool:
+    return known.version == document.version and known.newest is not None
+
+
+def _followed(document: MemoryDocument, known: DocumentOverview | None) -> _Followed:
+    """Return the lists of `known` after the later changes of `document`, or all of them when it is of no use."""
+    asked_at = known.asked_at if known else None
     changes = list(
         document.revisions.order_by("number")
         .filter(number__gt=known.version if known else 0)
@@ -110,14 +188,21 @@ def overview_of(document: MemoryDocument) -> DocumentOverview:
         # A forgetting rewrites the history, so the stored numbers belong to other lines.
         known = None
         changes = list(document.revisions.order_by("number").values_list("number", "hunks", "source"))
-    lines = document.content.split("\n")
+    line_count = document.content.count("\n") + 1
     revisions, topics = (list(known.revisions), list(known.topics)) if known else ([0], [0])
     for number, hunks, _ in changes:
         if number <= document.version:
             _follow(number, hunks, revisions, topics)
-    if len(revisions) != len(lines):
+    written = sum(len(hunk["added"]) for _, hunks, _ in changes for hunk in hunks)
+    if len(revisions) != line_count:
         # A forgetting rewrote the history after `document` was read; the next request sees both.
-        revisions, topics = [document.version] * len(lines), [0] * len(lines)
+        revisions, topics, written = [document.version] * line_count, [0] * line_count, line_count
+    return _Followed(document, revisions, topics, min(written, line_count), asked_at)
+
+
+def _compiled(followed: _Followed) -> DocumentOverview:
+    """Return the overview with the topics of the new entries, which is stored."""
+    document, topics = followed.document, followed.topics
     found = [chunk for chunk in chunks_of(document.content) if not chunk.is_heading and chunk.text.strip()]
     # A line that is too long for one chunk has several: one entry.
     spans = {chunk.start_line: chunk for chunk in found}
@@ -127,10 +212,10 @@ def overview_of(document: MemoryDocument) -> DocumentOverview:
     made = DocumentOverview(
         document=document,
         version=document.version,
-        revisions=revisions,
+        revisions=followed.revisions,
         topics=topics,
         spans=[line for first, chunk in spans.items() for line in (first, chunk.end_line)],
-        asked_at=known.asked_at if known else None,
+        asked_at=followed.asked_at,
     )
     compile_newest(made)
     _store(made)

@@ -10,7 +10,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from memory.models import DocumentOverview, MemoryDocument, MemoryRevision, Review, Topic, content_hash
-from memory.overview.entries import LISTS, Entry, current_overview, newest_entries, overview_of
+from memory.overview.entries import LISTS, Entry, current_overview, newest_entries, overview_for_page
 from memory.policy.paths import CURATED
 from memory.text.list_marks import without_list_mark
 from oneclaw.models import Space, SpaceMember, User
@@ -38,7 +38,7 @@ class ShownEntry:
     moment: str = ""
     confirmed: str = ""
     # What waits about it: sentences, each with the address of its item in the inbox.
-    marks: list[tuple[str, str]] = field(default_factory=list)
+    waiting: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def line(self) -> int:
@@ -129,6 +129,7 @@ def curated_overview(space: Space) -> DocumentOverview | None:
     """Return the overview of the curated memory of `space` at its version, with its document; None while there is none.
 
     Neither the lists of the overview nor the content of the document is read, unless the overview had to be made.
+    Raise OverviewWaitsError while a worker compiles it.
     """
     rows = space.documents.present().filter(path=CURATED).select_related("overview")
     document = rows.defer("content", *(f"overview__{name}" for name in LISTS)).first()
@@ -137,15 +138,15 @@ def curated_overview(space: Space) -> DocumentOverview | None:
     if known := current_overview(document):
         return known
     whole = curated_of(space)
-    return overview_of(whole) if whole else None
+    return overview_for_page(whole) if whole else None
 
 
 def with_content(overview: DocumentOverview) -> DocumentOverview | None:
     """Return `overview` with the content of its document, or that of a newer version if there is one by now; None when
-    the document was deleted."""
+    the document was deleted. Raise OverviewWaitsError while a worker compiles that of the newer version."""
     document = MemoryDocument.objects.present().filter(pk=overview.pk).first()
     if document is None or document.version != overview.version:
-        return overview_of(document) if document else None
+        return overview_for_page(document) if document else None
     overview.document = document
     return overview
 

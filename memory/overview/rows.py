@@ -50,8 +50,8 @@ def rows_html(entries: Iterable[ShownEntry], of: RowsOf, said: str = "") -> Safe
     own = [name for name in ENTRY.names if name not in shared]
     for shown in entries:
         texts = shared | {name: getattr(shown, name) for name in own}
-        if shown.marks or said:
-            context = {"row": texts, "marks": shown.marks, "said": said}
+        if shown.waiting or said:
+            context = {"row": texts, "waiting": shown.waiting, "said": said}
             found.append(render_to_string(ENTRY.template, context | rights))
             said = ""
         else:

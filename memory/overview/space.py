@@ -78,7 +78,7 @@ def space_overview(space: Space, user: User) -> SpaceOverview:
         newest=newest,
         people=contributions(space, user, first_day),
         first_day=first_day,
-        files=space.library_files.order_by("-created_at", "-pk")[:NEWEST_MAX_FILES],
+        files=list(space.library_files.order_by("-created_at", "-pk")[:NEWEST_MAX_FILES]),
     )
 
 

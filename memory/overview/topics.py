@@ -1,8 +1,8 @@
 """Choose the topic of an entry without a model call: by words that name a topic, else by the nearest local vectors."""
 
 import re
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,10 +62,13 @@ EXAMPLES = {
 # The cosine below which an entry belongs to no topic. Chosen on 70 invented lines in six languages
 # (tests/memory/overview/test_topics.py).
 TOPIC_MIN_SCORE = 0.3
-# Words that end before the entry does count by their beginning from this length on.
+# Words of at least this length count as beginnings of words, shorter ones as whole words.
 STEM_MIN_CHARS = 5
-# What of an entry is read for its topic: the expression tries many words at each character.
+# What of an entry is read for its topic.
 READ_MAX_CHARS = 4_000
+WORD = re.compile(r"\w+")
+# Longer words are not cached, so that thousands of cached words stay small.
+CACHED_WORD_MAX_CHARS = 64
 
 
 def topics_of(entries: Sequence[tuple[str, str]]) -> list[Topic]:
@@ -83,29 +86,51 @@ def topics_of(entries: Sequence[tuple[str, str]]) -> list[Topic]:
 
 def _by_words(text: str) -> Topic | None:
     """Return the first topic in the order of WORDS that `text` names; None without one."""
-    match = _pattern().search(text[:READ_MAX_CHARS].lower())
-    if match is None:
-        return None
-    named = [Topic[found.lastgroup] for found in _pattern().finditer(text[:READ_MAX_CHARS].lower()) if found.lastgroup]
-    return min(named, key=list(WORDS).index)
+    text = text[:READ_MAX_CHARS].lower()
+    named = set(map(_rank_of, WORD.findall(text)))
+    if not text.isascii():
+        pattern, ranks = _unspaced()
+        named |= {ranks[word] for word in pattern.findall(text)}
+    rank = min(named, default=len(WORDS))
+    return list(WORDS)[rank] if rank < len(WORDS) else None
+
+
+def _rank_of(word: str) -> int:
+    """Return the position in WORDS of the first topic that `word` names; the number of topics when it names none."""
+    return (_cached_rank_of if len(word) <= CACHED_WORD_MAX_CHARS else _cached_rank_of.__wrapped__)(word)
+
+
+@lru_cache(maxsize=16_384)
+def _cached_rank_of(word: str) -> int:
+    whole, beginnings, longest = _spaced()
+    ranks = [beginnings.get(word[:length]) for length in range(STEM_MIN_CHARS, min(len(word), longest) + 1)]
+    return min((rank for rank in [whole.get(word), *ranks] if rank is not None), default=len(WORDS))
 
 
 @cache
-def _pattern() -> re.Pattern[str]:
-    """Return one expression with a group for each topic: long words match as beginnings, short ones only whole."""
-    groups = []
-    for topic, words in WORDS.items():
-        parts = [
-            re.escape(word)
-            if not word.isascii() and len(word) < STEM_MIN_CHARS and _is_wide(word)
-            else rf"\b{re.escape(word)}" + ("" if len(word) >= STEM_MIN_CHARS else r"\b")
-            for word in words.split()
-        ]
-        groups.append(f"(?P<{topic.name}>{'|'.join(parts)})")
-    return re.compile("|".join(groups))
+def _spaced() -> tuple[dict[str, int], dict[str, int], int]:
+    """Return the positions in WORDS by whole words and by beginnings of words, and the length of the longest."""
+    ranks = {word: rank for word, rank in _ranks() if not _is_unspaced(word)}
+    beginnings = {word: rank for word, rank in ranks.items() if len(word) >= STEM_MIN_CHARS}
+    return {word: ranks[word] for word in ranks.keys() - beginnings}, beginnings, max(map(len, beginnings))
 
 
-def _is_wide(word: str) -> bool:
+@cache
+def _unspaced() -> tuple[re.Pattern[str], dict[str, int]]:
+    """Return an expression that finds the words of scripts without spaces anywhere, and their positions in WORDS."""
+    ranks = {word: rank for word, rank in _ranks() if _is_unspaced(word)}
+    # Longer ones first, because the expression takes the first that matches.
+    return re.compile("|".join(sorted(map(re.escape, ranks), key=len, reverse=True))), ranks
+
+
+def _ranks() -> Iterator[tuple[str, int]]:
+    """Yield each word with the position of its topic, those of the first topic last, so that a dict keeps that."""
+    for rank, words in reversed(list(enumerate(WORDS.values()))):
+        for word in words.split():
+            yield word, rank
+
+
+def _is_unspaced(word: str) -> bool:
     """Return whether `word` is of a script without spaces between words."""
     return all(char >= "⺀" for char in word)
 

@@ -46,7 +46,7 @@ def document_items(access: MemoryAccess, message: Message) -> list[ContextItem]:
     files = readable(access, ids).filter(index__isnull=False).select_related("space", "index__version").in_bulk()
     model = model_of(session, message.author_id if access.is_of_space else None)
     facts = llm.cached_facts(model)
-    left = llm.prompt_chars(model, int(settings.LIBRARY_ATTACHED * facts.chars_per_token))
+    left = llm.prompt_chars(model, int(settings.LIBRARY_LIMITS.attached_max_tokens * facts.chars_per_token))
     found: list[ContextItem] = []
     for each in dict.fromkeys(ids):
         if each not in files:

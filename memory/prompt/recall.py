@@ -163,7 +163,7 @@ def find_passages(
         return []
     manager = HybridSearchManager(access.spaces, sources)
     found = manager.search(
-        intent, 3 * RECALLED_MAX_PASSAGES, settings.RECALL_FLOOR, session.owner.day(), fills_talk=True
+        intent, 3 * RECALLED_MAX_PASSAGES, settings.SEARCH.recall_floor, session.owner.day(), fills_talk=True
     )
     in_prompt = "\n".join(shown(item) for item in [*session.context.get(items.NAME, []), *known])
     passages = [passage for passage in found if not occurs_in(passage.snippet, in_prompt)][:RECALLED_MAX_PASSAGES]

@@ -38,7 +38,7 @@ from memory.overview.entries import entries_of
 from memory.policy.addresses import documents_at, located
 from memory.policy.paths import CURATED, RECENT_NAME
 from memory.policy.same_words import MARKS, words_of
-from memory.provenance.used import UsedMemory
+from memory.provenance.used import ATTACHED, UsedMemory
 from memory.search.passage import line_address
 from memory.text.chunking import chunks_of
 from memory.text.dates import day_in
@@ -66,9 +66,13 @@ class ShownMemory:
     feedback: LineFeedback | None = None
 
     @property
-    def percent(self) -> int | None:
-        """Return how likely it answers the question, in percent."""
-        return None if self.memory.score is None else round(100 * self.memory.score)
+    def notes(self) -> list[str]:
+        """Return what is said after its source: its shared space, and that its text is not there any more."""
+        shared = [self.space.name] if self.space and not self.space.is_private else []
+        if self.memory.file_id and not self.address:
+            return [*shared, _("no longer there")]
+        is_changed = not self.keys and not (self.memory.file_id and self.memory.how == ATTACHED)
+        return [*shared, _("changed or removed since")] if is_changed else shared
 
 
 def shown_memories(used: Iterable[UsedMemory], session: ChatSession, user: User) -> list[ShownMemory]:

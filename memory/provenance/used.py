@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chat.extensions import AnswerLine, ContextItem, FinishedAnswer, FinishedCall
+from memory.documents.calls import Made
 from memory.policy.addresses import is_of_others
 from memory.policy.same_words import words_of
 from memory.policy.tombstones import BLANK
@@ -133,7 +134,8 @@ def marked_in(answer: FinishedAnswer) -> dict[str, UsedMemory]:
 def saved_in(answer: FinishedAnswer) -> list[int]:
     """Return the ids of the revisions that `answer` has made by saving."""
     saves = (call.made for call in answer.calls if call.name == SAVE_TOOL and not call.is_error)
-    return [made for made in saves if made is not None and made > 0]
+    made = [Made.of_card(number) for number in saves if number is not None]
+    return [each.pk for each in made if each.kind == "revision"]
 
 
 def _recalled(answer: FinishedAnswer) -> Iterator[UsedMemory]:

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -28,30 +29,39 @@ SAMPLE_CHUNKS = 8_000
 Key = tuple[str, tuple[int, ...], int, tuple[int | None, ...]]
 
 
+# How the keys of everything searched arrive from PostgreSQL.
+SOURCE = np.dtype([("is_transcript", "?"), ("id", ">i8")])
+
+
+class IndexedSource(NamedTuple):
+    """What a corpus has chunks of: a document or file with this id, or the transcript whose index has it."""
+
+    is_transcript: bool
+    id: int
+
+
 @dataclass(frozen=True)
 class PackedDocument:
-    """A document as its index holds it, or, with a negative id, a transcript.
+    """A document, or a transcript, as its index holds it.
 
     `stamp` changes whenever its row does, or another number of its chunks is searched. `bits` has the signs of each
     chunk's vector by the model of the search; it is empty if a chunk has no vector, or if the search needs no signs.
     """
 
-    id: int
+    source: IndexedSource
     path: str
     stamp: int
     data: bytes
     bits: bytes
 
     @classmethod
-    def of(cls, id: int, path: str, stamp: int, units: int, data: bytes, bits: bytes | None) -> "PackedDocument":
+    def of(
+        cls, source: IndexedSource, path: str, stamp: int, units: int, data: bytes, bits: bytes | None
+    ) -> "PackedDocument":
         """Return the document with its first `units` chunks only."""
         count = unit_count(data)
         kept = (bits or b"")[: len(bits or b"") * units // count] if count else b""
-        return cls(id, path, stamp, data if units == count else first_units(data, units), kept)
-
-    @property
-    def is_transcript(self) -> bool:
-        return self.id < 0
+        return cls(source, path, stamp, data if units == count else first_units(data, units), kept)
 
 
 @dataclass(frozen=True)
@@ -69,10 +79,10 @@ class SearchData:
     @classmethod
     def of(cls, documents: Sequence[PackedDocument]) -> "SearchData":
         """Return the data of `documents`, without the vectors of the sample."""
-        documents = sorted(documents, key=lambda document: (document.is_transcript, abs(document.id)))
+        documents = sorted(documents, key=lambda document: document.source)
         corpus = unpack(document.data for document in documents)
         bits, signed = signs(documents, np.diff(corpus.starts))
-        bare = [PackedDocument(one.id, one.path, one.stamp, b"", b"") for one in documents]
+        bare = [PackedDocument(one.source, one.path, one.stamp, b"", b"") for one in documents]
         return cls(bare, corpus, bits, signed, np.zeros((0, 0), np.float32))
 
     @cached_property
@@ -86,21 +96,31 @@ class SearchData:
         return array_literal(document.stamp for document in self.documents)
 
     @cached_property
+    def said(self) -> str:
+        """Return which documents are transcripts, in the order of `ids`, in the form of a PostgreSQL array."""
+        return array_literal(self.are_transcripts.astype(int).tolist())
+
+    @cached_property
     def document_ids(self) -> NDArray[np.int64]:
         """Return the ids of the documents as numbers."""
-        return np.array([document.id for document in self.documents], np.int64)
+        return np.array([document.source.id for document in self.documents], np.int64)
+
+    @cached_property
+    def are_transcripts(self) -> NDArray[np.bool_]:
+        """Return for each document whether it is a transcript."""
+        return np.array([document.source.is_transcript for document in self.documents], bool)
 
     @cached_property
     def lasting(self) -> list[bool]:
         """Return for each document whether its age does not count: true of the curated memory."""
         return [document.path.lower() == CURATED.lower() for document in self.documents]
 
-    def changed(self, ids: NDArray[np.int64], fresh: Sequence[PackedDocument]) -> "SearchData":
-        """Return the data of the documents with `ids`: those of `fresh`, which were read again, and cached ones."""
-        if not fresh and len(ids) == len(self.documents):
+    def changed(self, sources: NDArray[np.void], fresh: Sequence[PackedDocument]) -> "SearchData":
+        """Return the data of the documents of `sources`: those of `fresh`, which were read again, and cached ones."""
+        if not fresh and len(sources) == len(self.documents):
             return self
-        unchanged = set(ids.tolist()) - {document.id for document in fresh}
-        kept = (self._packed(at) for at, one in enumerate(self.documents) if one.id in unchanged)
+        unchanged = set(sources.tolist()) - {document.source for document in fresh}
+        kept = (self._packed(at) for at, one in enumerate(self.documents) if one.source in unchanged)
         return SearchData.of([*fresh, *kept])
 
     @cached_property
@@ -111,7 +131,7 @@ class SearchData:
         """
         chosen: list[NDArray[np.intp]] = []
         room = SAMPLE_CHUNKS if self.bits is not None else 0
-        for at in sorted(range(len(self.documents)), key=lambda at: crc32(str(self.documents[at].id).encode())):
+        for at in sorted(range(len(self.documents)), key=lambda at: crc32(str(self.documents[at].source).encode())):
             if room <= 0:
                 break
             first, last = self.corpus.starts[at : at + 2]
@@ -130,7 +150,7 @@ class SearchData:
         bits = b""
         if self.bits is not None and self.signed[first:last].all():
             bits = self.bits[:, first:last].T.tobytes()
-        return PackedDocument(document.id, document.path, document.stamp, self.corpus.packed(at), bits)
+        return PackedDocument(document.source, document.path, document.stamp, self.corpus.packed(at), bits)
 
     @cached_property
     def keys(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:

@@ -20,7 +20,16 @@ from memory.index.embeddings import Embedder, embedder, near_words, rarities
 from memory.policy.paths import RECENT_NAME
 from memory.search import opinions
 from memory.search.approximate import ApproximateScores
-from memory.search.cache import PackedDocument, SearchData, array_literal, cached, discard, store
+from memory.search.cache import (
+    SOURCE,
+    IndexedSource,
+    PackedDocument,
+    SearchData,
+    array_literal,
+    cached,
+    discard,
+    store,
+)
 from memory.search.confidence import (
     RELATED_MIN_SHARE,
     PassageRank,
@@ -57,7 +66,7 @@ Parameters = dict[str, int | str | list[int] | uuid.UUID | None]
 HALF, HALF_HEAD_BYTES = np.dtype(">f2"), 4
 COSINE = np.dtype([("key", ">i8"), ("cosine", ">f4")])
 # A passage includes neighbours that score at most this many points less than its best line: short passages with the
-# answer. Without a limit each is filled to SNIPPET_LENGTH characters: fewer passages with more context.
+# answer. Without a limit each is filled to the length of a snippet: fewer passages with more context.
 PASSAGE_SLACK_POINTS = 0.5
 # The least cosine of a text near to a question, for a model that was not measured.
 NEAR_COSINE_MIN_SCORE = 0.3
@@ -70,7 +79,7 @@ class HybridSearchManager:
 
     The caller has checked that the person may read them. `statements` say which tables are searched; other tables than
     those of memory have no transcripts. `floor` is how sure it must be that they have anything about a question, by
-    default the setting SEARCH_FLOOR.
+    default `settings.SEARCH.floor`.
     """
 
     def __init__(
@@ -86,7 +95,7 @@ class HybridSearchManager:
         self.private = sorted({space.pk for space in found if space.is_private})
         self.sources = Sources() if sources is None else sources
         self.statements = statements
-        self.floor = settings.SEARCH_FLOOR if floor is None else floor
+        self.floor = settings.SEARCH.floor if floor is None else floor
         # Whether the last search went by words alone, because no model made a vector of the question.
         self.is_by_words = False
 
@@ -106,10 +115,10 @@ class HybridSearchManager:
         1) is the lowest score of a passage, which says how likely it answers: 0 returns all, also unrelated ones, and
         without it passages that are too far below the best one are left out. A blank query finds nothing. `today` is
         the person's own day, from which "yesterday" counts. `slack` is how many points less than its best line a
-        neighbour in a passage may score: 0 gives single lines, infinity passages filled to SNIPPET_LENGTH characters.
+        neighbour in a passage may score: 0 gives single lines, infinity passages filled to the length of a snippet.
         `fills_talk` fills passages around lines of talk.
         """
-        max_results = settings.SEARCH_RESULTS if max_results is None else max_results
+        max_results = settings.SEARCH.max_passages if max_results is None else max_results
         if not query.strip() or max_results < 1 or not self.spaces or not self.sources:
             return []
         # A shell passes bytes that are not Unicode as lone surrogates.
@@ -128,7 +137,7 @@ class HybridSearchManager:
         known = [one for one in question.concepts if not one.is_doubtful or contains(corpus, one)]
         question = replace(question, concepts=tuple(known) or question.concepts)
         weighed = leg_weights(model)
-        age = ages(corpus, found.lasting, today.toordinal(), settings.HALF_LIFE)
+        age = ages(corpus, found.lasting, today.toordinal(), settings.SEARCH.half_life_days)
         words = score_by_words(corpus, question, weighed, age)
         if said:
             words = replace(words, total=words.total + opinions.points(corpus.chunks["key"], said, query))
@@ -145,8 +154,8 @@ class HybridSearchManager:
                 corpus,
                 2 * max_results + 10,
                 slack,
-                settings.SNIPPET_LENGTH,
-                settings.MMR,
+                settings.SEARCH.snippet_max_chars,
+                settings.SEARCH.relevance,
                 fills_talk=fills_talk,
             )
             likely = np.union1d(around, chunks_of(runs)).tolist()
@@ -162,13 +171,12 @@ class HybridSearchManager:
             corpus,
             max_results + 1,
             slack,
-            settings.SNIPPET_LENGTH,
-            settings.MMR,
+            settings.SEARCH.snippet_max_chars,
+            settings.SEARCH.relevance,
             fills_talk=fills_talk,
         )
-        said_in = np.array([document.is_transcript for document in found.documents], bool)
         # Around a line of a file, as around one of talk, others answer.
-        talk = (corpus.speaker > 0) | said_in[corpus.document] | (self.statements is not OF_MEMORY)
+        talk = (corpus.speaker > 0) | found.are_transcripts[corpus.document] | (self.statements is not OF_MEMORY)
         near = NEAR_COSINE_MIN_SCORE if weighed.related is None else weighed.related
         won = scored(list(runs), scores, talk, near, min_score, self.floor)[:max_results]
         if missing := [at for at in chunks_of([run for run, _ in won]) if at not in lines]:
@@ -215,9 +223,10 @@ class HybridSearchManager:
         parameters: Parameters = self._whose() | {
             "spaces": self.spaces,
             "layout": LAYOUT_VERSION,
-            "exact": settings.EXACT_UNITS,
+            "exact": settings.SEARCH.exact_max_chunks,
             "model": asked.model,
             "ids": known.ids if known else "{}",
+            "said": known.said if known else "{}",
             "stamps": known.stamps if known else "{}",
             "recent_path": RECENT_NAME,
             "recent": sources.recent,
@@ -238,10 +247,10 @@ class HybridSearchManager:
         with connection.cursor() as cursor:
             cursor.execute(sql, parameters)
             rows = cursor.fetchall()
-        fresh = [PackedDocument.of(*row) for row in rows if row[0] is not None]
-        said = [Opinion.of(key, kind, terms) for _, name, key, kind, terms, _ in rows if name == "opinion"]
-        extras = {row[1]: row[4] or b"" for row in rows if row[0] is None}
-        found = known.changed(np.frombuffer(extras["ids"], ">i8"), fresh) if known else SearchData.of(fresh)
+        fresh = [PackedDocument.of(IndexedSource(*row[:2]), *row[2:]) for row in rows if row[0] is not None]
+        said = [Opinion.of(key, kind, terms) for _, _, name, key, kind, terms, _ in rows if name == "opinion"]
+        extras = {row[2]: row[5] or b"" for row in rows if row[0] is None}
+        found = known.changed(np.frombuffer(extras["ids"], SOURCE), fresh) if known else SearchData.of(fresh)
         if known is not None and is_large(known) != is_large(found):
             # The cached data lacks the signs that are needed now, or has signs that are no longer needed.
             discard(key)
@@ -287,12 +296,12 @@ class HybridSearchManager:
             return {}, np.zeros(0, COSINE)
         corpus = found.corpus
         indices = np.array(chunks, np.intp)
-        documents = found.document_ids[corpus.document[indices]]
+        ids, said = found.document_ids[corpus.document[indices]], found.are_transcripts[corpus.document[indices]]
         ordinals, text_keys = corpus.ordinal[indices], corpus.chunks["key"][indices]
         sql = self.statements.lines + (SAID_LINES if self.sources.reads_transcripts else "")
         parameters = self._whose() | {"spaces": self.spaces}
-        for prefix, of_kind in (("", documents > 0), ("said_", documents < 0)):
-            parameters[f"{prefix}ids"] = array_literal(abs(documents[of_kind]).tolist())
+        for prefix, of_kind in (("", ~said), ("said_", said)):
+            parameters[f"{prefix}ids"] = array_literal(ids[of_kind].tolist())
             parameters[f"{prefix}ordinals"] = array_literal(ordinals[of_kind].tolist())
             parameters[f"{prefix}keys"] = array_literal(text_keys[of_kind].tolist())
         if asked is not None and keys is not None and asked.vector is not None:
@@ -302,9 +311,10 @@ class HybridSearchManager:
         with connection.cursor() as cursor:
             cursor.execute(sql, parameters)
             rows = cursor.fetchall()
-        chunk_at = dict(zip(zip(documents.tolist(), ordinals.tolist(), strict=True), indices.tolist(), strict=True))
-        lines = {chunk_at[row[:2]]: Line._make(row[2:]) for row in rows if row[1] is not None}
-        return lines, np.array([(row[0], float(row[5])) for row in rows if row[1] is None], COSINE)
+        chunks_read = zip(said.tolist(), ids.tolist(), ordinals.tolist(), strict=True)
+        chunk_at = dict(zip(chunks_read, indices.tolist(), strict=True))
+        lines = {chunk_at[row[:3]]: Line._make(row[3:]) for row in rows if row[0] is not None}
+        return lines, np.array([(row[1], float(row[6])) for row in rows if row[0] is None], COSINE)
 
     def _whose(self) -> Parameters:
         """Return the parameters that say which transcripts are read."""
@@ -391,7 +401,7 @@ def trimmed(run: Run, related: NDArray[np.bool_], total: NDArray[np.float64]) ->
 
 def is_large(found: SearchData) -> bool:
     """Return whether there are too many chunks for an exact scan, so that signs of vectors choose candidates."""
-    return len(found.corpus) > settings.EXACT_UNITS
+    return len(found.corpus) > settings.SEARCH.exact_max_chunks
 
 
 def chunks_of(runs: Iterable[Run]) -> list[int]:
@@ -401,10 +411,10 @@ def chunks_of(runs: Iterable[Run]) -> list[int]:
 
 def leg_weights(model: Embedder | None) -> LegWeights:
     """Return the weights of the two legs: the settings as multiples of their defaults, times the model's trust."""
-    text = settings.TEXT_WEIGHT / 0.3
+    text = settings.SEARCH.text_weight / 0.3
     if model is None:
         return LegWeights(text, 0)
-    return LegWeights(text, settings.VECTOR_WEIGHT / 0.7 * model.trust, model.unrelated, model.related)
+    return LegWeights(text, settings.SEARCH.vector_weight / 0.7 * model.trust, model.unrelated, model.related)
 
 
 def unless_mostly_missing(cosines: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -166,14 +166,14 @@ def build_passage(
     day = origin.at.date() if origin else day_in(lines[0].heading) or day_in(document.path)
     cosine = 0.0 if math.isnan(cosine) else cosine
     return Passage(
-        document_id=None if document.is_transcript else document.id,
+        document_id=None if document.source.is_transcript else document.source.id,
         path=f"/files/{best.name}" if of_file else document.path,
         start_line=lines[0].start_line,
         end_line=last,
         score=round(score, 4),
         vector_score=round(cosine, 4),
         text_score=round(text_score, 4),
-        snippet=text.strip()[: settings.SNIPPET_LENGTH],
+        snippet=text.strip()[: settings.SEARCH.snippet_max_chars],
         heading=lines[0].heading,
         day=day,
         origin=origin,

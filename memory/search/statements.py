@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-# The documents to search, and by negative ids the transcripts: each with a stamp that changes whenever its row does,
-# and with the number of its chunks that are searched.
+# The documents to search, and the transcripts (`said`): each with a stamp that changes whenever its row does, and with
+# the number of its chunks that are searched.
 HELD = """
 WITH held AS MATERIALIZED (
-    SELECT index.document_id AS id, hashtextextended(index.xmin::text || index.ctid::text, 0) AS stamp, index.units
+    SELECT false AS said, index.document_id AS id, index.units,
+           hashtextextended(index.xmin::text || index.ctid::text, 0) AS stamp
       FROM memory_documentindex index JOIN memory_memorydocument document ON document.id = index.document_id
      WHERE index.space_id = ANY(%(spaces)s::bigint[]) AND document.space_id = ANY(%(spaces)s::bigint[])
        AND document.deleted_at IS NULL AND index.layout = %(layout)s
@@ -17,9 +18,8 @@ WITH held AS MATERIALIZED (
 # asks, the chunks of its first messages are searched; another number of them makes another stamp.
 HELD_TRANSCRIPTS = """
      UNION ALL
-    SELECT -index.id,
-           hashtextextended(index.xmin::text || index.ctid::text || coalesce(':' || own.units::text, ''), 0),
-           coalesce(own.units, index.units)
+    SELECT true, index.id, coalesce(own.units, index.units),
+           hashtextextended(index.xmin::text || index.ctid::text || coalesce(':' || own.units::text, ''), 0)
       FROM memory_transcriptindex index JOIN chat_chatsession session ON session.id = index.session_id
       LEFT JOIN (
            SELECT mine.id, count(*)::int AS units
@@ -39,32 +39,32 @@ HELD_TRANSCRIPTS = """
 CHANGED = """
 ), many AS MATERIALIZED (SELECT coalesce(sum(units), 0) > %(exact)s AS are FROM held),
 changed AS MATERIALIZED (
-    SELECT held.id, held.stamp, held.units
-      FROM held LEFT JOIN unnest(%(ids)s::bigint[], %(stamps)s::bigint[]) AS kept (id, stamp)
-        ON kept.id = held.id AND kept.stamp = held.stamp
+    SELECT held.said, held.id, held.stamp, held.units
+      FROM held LEFT JOIN unnest(%(said)s::boolean[], %(ids)s::bigint[], %(stamps)s::bigint[]) AS kept (said, id, stamp)
+        ON kept.id = held.id AND kept.said = held.said AND kept.stamp = held.stamp
      WHERE kept.id IS NULL)
 """
 CHUNKS = """
-SELECT changed.id, document.path, changed.stamp, changed.units, index.data,
+SELECT false, changed.id, document.path, changed.stamp, changed.units, index.data,
        CASE WHEN (SELECT are FROM many) AND index.embedded_by_id = %(model)s::bigint THEN index.bits END
-  FROM changed JOIN memory_documentindex index ON index.document_id = changed.id
+  FROM changed JOIN memory_documentindex index ON index.document_id = changed.id AND NOT changed.said
   JOIN memory_memorydocument document ON document.id = changed.id
 """
 TRANSCRIPTS = """
 UNION ALL
-SELECT changed.id, '/c/' || index.session_id, changed.stamp, changed.units, index.data,
+SELECT true, changed.id, '/c/' || index.session_id, changed.stamp, changed.units, index.data,
        CASE WHEN (SELECT are FROM many) AND index.embedded_by_id = %(model)s::bigint THEN index.bits END
-  FROM changed JOIN memory_transcriptindex index ON index.id = -changed.id
+  FROM changed JOIN memory_transcriptindex index ON index.id = changed.id AND changed.said
 """
 # In one row the ids of everything searched, if this process has cached some of it.
 IDS = """
 UNION ALL
-SELECT NULL, 'ids', NULL, NULL, string_agg(int8send(id), ''), NULL FROM held
+SELECT NULL, NULL, 'ids', NULL, NULL, string_agg(boolsend(said) || int8send(id), ''), NULL FROM held
 """
 # In one row the key and cosine of every vector, if an exact scan is possible.
 COSINES = """
 UNION ALL
-SELECT NULL, 'cosines', NULL, NULL,
+SELECT NULL, NULL, 'cosines', NULL, NULL,
        string_agg(int8send(text_key) || float4send(-(vector <#> %(vector)s::halfvec)::float4), ''), NULL
   FROM memory_textvector
  WHERE NOT (SELECT are FROM many) AND space_id = ANY(%(spaces)s::bigint[]) AND model_id = %(model)s::bigint
@@ -73,13 +73,13 @@ SELECT NULL, 'cosines', NULL, NULL,
 # What the person who asks has said about lines (memory/search/opinions.py).
 OPINIONS = """
 UNION ALL
-SELECT NULL, 'opinion', text_key, kind::int, question_terms, NULL FROM memory_linefeedback
+SELECT NULL, NULL, 'opinion', text_key, kind::int, question_terms, NULL FROM memory_linefeedback
  WHERE user_id = %(asked_by)s AND space_id = ANY(%(spaces)s::bigint[])
 """
 # The condition of the covering index; the vectors of wider models are read from the table.
 NARROW, NARROW_MAX_DIMENSIONS = " AND vector_dims(vector) <= 1280", 1280
 LINES = """
-SELECT chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk.heading, chunk.text,
+SELECT false, chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk.heading, chunk.text,
        0::bigint, '', NULL::timestamptz, 0::bigint, '', 0
   FROM memory_memorychunk chunk
   JOIN unnest(%(ids)s::bigint[], %(ordinals)s::int[], %(keys)s::bigint[]) AS won (document_id, ordinal, text_key)
@@ -88,8 +88,8 @@ SELECT chunk.document_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk
 """
 SAID_LINES = """
 UNION ALL
-SELECT -chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, coalesce(file.name, session.title), chunk.text,
-       chunk.seq, chunk.role, chunk.at, message.id,
+SELECT true, chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, coalesce(file.name, session.title),
+       chunk.text, chunk.seq, chunk.role, chunk.at, message.id,
        CASE WHEN chunk.role = 'file' THEN chunk.file_id::text
             WHEN session.shared_at IS NOT NULL AND chunk.role = 'user'
             THEN coalesce(nullif(btrim(person.first_name || ' ' || person.last_name), ''), person.email) ELSE '' END, 0
@@ -111,7 +111,7 @@ SELECT -chunk.index_id, chunk.ordinal, chunk.start_line, chunk.end_line, coalesc
 # The exact cosines of some texts, in the same statement as the lines of some chunks.
 EXACTLY = """
 UNION ALL
-SELECT near.text_key, NULL, NULL, NULL, NULL, near.cosine::text, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT NULL, near.text_key, NULL, NULL, NULL, NULL, near.cosine::text, NULL, NULL, NULL, NULL, NULL, NULL
   FROM unnest(%(texts)s::bigint[]) AS asked (key) CROSS JOIN LATERAL (
        SELECT text_key, -(vector <#> %(vector)s::halfvec) AS cosine FROM memory_textvector
         WHERE space_id = ANY(%(spaces)s::bigint[]) AND model_id = %(model)s::bigint AND text_key = asked.key
@@ -127,18 +127,19 @@ SELECT DISTINCT ON (text_key) text_key, halfvec_send(vector) FROM memory_textvec
 # The files of libraries, whose chunks and vectors are in tables of their own.
 HELD_FILES = """
 WITH held AS MATERIALIZED (
-    SELECT index.file_id AS id, hashtextextended(index.xmin::text || index.ctid::text, 0) AS stamp, index.units
+    SELECT false AS said, index.file_id AS id, index.units,
+           hashtextextended(index.xmin::text || index.ctid::text, 0) AS stamp
       FROM memory_fileindex index
      WHERE index.space_id = ANY(%(spaces)s::bigint[]) AND index.layout = %(layout)s
 """
 FILE_CHUNKS = """
-SELECT changed.id, file.name, changed.stamp, changed.units, index.data,
+SELECT false, changed.id, file.name, changed.stamp, changed.units, index.data,
        CASE WHEN (SELECT are FROM many) AND index.embedded_by_id = %(model)s::bigint THEN index.bits END
   FROM changed JOIN memory_fileindex index ON index.file_id = changed.id
   JOIN memory_libraryfile file ON file.id = changed.id
 """
 FILE_LINES = """
-SELECT chunk.file_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk.heading, chunk.text,
+SELECT false, chunk.file_id, chunk.ordinal, chunk.start_line, chunk.end_line, chunk.heading, chunk.text,
        0::bigint, '', NULL::timestamptz, 0::bigint, '', chunk.page
   FROM memory_filechunk chunk
   JOIN unnest(%(ids)s::bigint[], %(ordinals)s::int[], %(keys)s::bigint[]) AS won (file_id, ordinal, text_key)

@@ -39,7 +39,7 @@ def chosen(skills: Sequence[Skill], message: str, today: dt.date, payer: Payer) 
     if not text or not skills:
         return []
     scores = scores_of([description_of(skill) for skill in skills], text, today, payer)
-    return best(skills, scores, settings.SKILLS_CANDIDATES, settings.SEARCH_FLOOR)
+    return best(skills, scores, settings.SKILLS_CANDIDATES, settings.SEARCH.floor)
 
 
 def best(skills: Sequence[Skill], scores: Sequence[float], most: int, floor: float) -> list[Skill]:
@@ -64,8 +64,8 @@ def scores_of(texts: Sequence[str], message: str, today: dt.date, payer: Payer) 
 
 def weighted(nearness: float, coverage: float) -> float:
     """Return the score of both by the weights of the settings. Pure but for these."""
-    total = settings.VECTOR_WEIGHT + settings.TEXT_WEIGHT
-    return (settings.VECTOR_WEIGHT * nearness + settings.TEXT_WEIGHT * coverage) / total if total else 0.0
+    total = settings.SEARCH.vector_weight + settings.SEARCH.text_weight
+    return (settings.SEARCH.vector_weight * nearness + settings.SEARCH.text_weight * coverage) / total if total else 0.0
 
 
 def coverages(texts: Sequence[str], message: str, today: dt.date) -> list[float]:

@@ -215,6 +215,22 @@ def first_units(data: bytes | memoryview, units: int) -> bytes:
     return HEADER.pack(min(units, count), language) + chunks + bytes(data[split : split + terms])
 
 
+def continued(first: bytes, more: bytes) -> bytes:
+    """Return the packed bytes of one document whose chunks are those of `first`, and then those of `more`."""
+    (count, language), (added, _) = HEADER.unpack_from(first), HEADER.unpack_from(more)
+    split = HEADER.size + count * CHUNK.itemsize
+    end = HEADER.size + added * CHUNK.itemsize
+    head = HEADER.pack(count + added, language)
+    return b"".join((head, first[HEADER.size : split], more[HEADER.size : end], first[split:], more[end:]))
+
+
+def language_and_speech(data: bytes | memoryview) -> tuple[int, bool]:
+    """Return the number of the language in the packed bytes of one document, and whether a chunk has a speaker."""
+    count, language = HEADER.unpack_from(data)
+    chunks = np.frombuffer(data, CHUNK, count, HEADER.size)
+    return language, bool(chunks["speaker"].any())
+
+
 def unpack(documents: Iterable[bytes | memoryview]) -> Corpus:
     """Return the corpus of `documents`, each packed by `pack`."""
     chunks, terms, counts, languages = [], [], [], []

@@ -63,14 +63,14 @@ def _compare(job: Comparison) -> None:
     saved, document = decisions.text_of(revision), revision.document
     found = []
     if decisions.has_lines(saved, document.content):
-        with job.heartbeats():
+        with job.renewals():
             newer = _lines_saved_since(revision)
             session_id = revision.message.session_id if revision.message else None
             payer = Payer(Spend.Purpose.CONTRADICTIONS, job.owner_id, session_id, revision.space_id)
             found = contradictions.find(revision.space, document.path, saved, job.owner.day(), payer, newer)
     with transaction.atomic():
         # Under the claim, so that another worker's questions are not doubled.
-        job.heartbeat()
+        job.renew()
         for contradicted in found:
             decisions.ask_about_contradiction(revision, contradicted)
         job.finish(Comparison.Status.DONE if found else Comparison.Status.NOTHING)

@@ -58,7 +58,7 @@ def results_of(passages: list[FilePassage]) -> tuple[list[dict[str, Any]], list[
         version = passage.file.index.version
         result = result_of(passage)
         # The model is sent no result that is longer than what one call of a reading tool shows.
-        if version.characters <= min(settings.LIBRARY_WHOLE, left, read_max_chars()):
+        if version.characters <= min(settings.LIBRARY_LIMITS.whole_max_chars, left, read_max_chars()):
             whole.add(passage.file.pk)
             result |= {"whole": True, "text": texts.whole_text(version), "start_line": 1, "end_line": version.lines}
             result |= {"pages": version.pages} if version.pages else {}

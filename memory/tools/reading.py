@@ -46,7 +46,7 @@ def memory_search(call: ToolCall) -> ToolResult:
     access = readable_by(call)
     passages = HybridSearchManager(access.spaces, sources_of(access)).search(
         query,
-        max_results=call.input.get("max_results", settings.SEARCH_RESULTS),
+        max_results=call.input.get("max_results", settings.SEARCH.max_passages),
         min_score=call.input.get("min_score"),
         today=call.user.day(),
     )

@@ -14,7 +14,7 @@ from chat.turns.tools import is_lock_timeout, parameter_missing
 from memory.access.decided import MemoryAccess
 from memory.access.load import access_of
 from memory.documents import write
-from memory.documents.calls import operation_key
+from memory.documents.calls import Made, operation_key
 from memory.documents.write import Author, Source
 from memory.models import MemoryDocument, MemoryRevision, Proposal, Suggestion
 from memory.policy import tombstones
@@ -110,7 +110,13 @@ def saved_result(revision: MemoryRevision, content: str, secret: list[str], spac
     if space is not None:
         result["memory"] = name_in_prompt(space.name)
         lines.append(Reason("memory.saved_to_space", {"space": space.name}))
-    return ToolResult(result, CURATED, lines, undo=reverse("memory_undo", args=[revision.pk]), made=revision.pk)
+    return ToolResult(
+        result,
+        CURATED,
+        lines,
+        undo=reverse("memory_undo", args=[revision.pk]),
+        made=Made("revision", revision.pk).on_card,
+    )
 
 
 def save_to_space(call: ToolCall, access: MemoryAccess, content: str, author: Author, secret: list[str]) -> ToolResult:
@@ -172,7 +178,7 @@ def waiting(suggestion: Suggestion, content: str) -> ToolResult:
     said = "It did not come from the person, so it waits in their inbox for a yes. Tell them."
     result = {"saved": False, "waiting": True, "source": suggestion.get_kind_display(), "because": said}
     reason = Reason(WAITS, {"kind": suggestion.kind, "name": suggestion.name})
-    return ToolResult(result, reason, [content], made=-suggestion.pk)
+    return ToolResult(result, reason, [content], made=Made("suggestion", suggestion.pk).on_card)
 
 
 def already_known(content: str) -> ToolResult:
@@ -214,7 +220,7 @@ SAVE = Tool(
         "failed": _("Could not save to memory"),
     },
     input_max_bytes=ARGUMENTS_MAX_BYTES,
-    since=saved.states,
+    since=saved.since,
     field_labels={"content": _("What to remember")},
     shows_first_line=True,
 )

@@ -10,21 +10,25 @@ from django.utils.translation import gettext as _
 from chat.conversations.message_pages import updated_card_html
 from chat.extensions import CallUpdate
 from memory.access.rights import space_to_propose_to
-from memory.documents.calls import call_of, use_that_made
+from memory.documents.calls import Made, call_of, use_that_made
 from memory.models import Decision, MemoryDocument, MemoryRevision, Proposal, Suggestion
 from memory.tools import decisions
 from oneclaw.models import Space, User
 
 
-def states(made: Sequence[int], csrf_token: str = "", refusal: str = "") -> Mapping[int, CallUpdate]:
-    """Return the present state of what each call made, by its number: the id of a revision, or that of a suggestion,
-    which is negative.
+def since(numbers: Sequence[int], csrf_token: str = "") -> Mapping[int, CallUpdate]:
+    """Return the present state of what each call made, by the number on its card (`Made.on_card`)."""
+    found = states([Made.of_card(number) for number in numbers], csrf_token)
+    return {made.on_card: update for made, update in found.items()}
 
-    `refusal` says why the person's last choice was not possible.
-    """
-    return outcomes([number for number in made if number > 0], csrf_token, refusal) | suggested(
-        [-number for number in made if number < 0], csrf_token, refusal
-    )
+
+def states(made: Sequence[Made], csrf_token: str = "", refusal: str = "") -> dict[Made, CallUpdate]:
+    """Return the present state of all that calls have made. `refusal` says why the person's last choice was not
+    possible."""
+    saved = outcomes([each.pk for each in made if each.kind == "revision"], csrf_token, refusal)
+    waiting = suggested([each.pk for each in made if each.kind == "suggestion"], csrf_token, refusal)
+    of_revisions = {Made("revision", pk): update for pk, update in saved.items()}
+    return of_revisions | {Made("suggestion", pk): update for pk, update in waiting.items()}
 
 
 def card_html(revision: MemoryRevision, owner: User, csrf_token: str, refusal: str = "") -> str:
@@ -36,18 +40,18 @@ def card_html(revision: MemoryRevision, owner: User, csrf_token: str, refusal: s
     message = revision.message
     if message is None or message.session.owner_id != owner.pk:
         return ""
-    made, call = revision.pk, call_of(revision)
+    made, call = Made("revision", revision.pk), call_of(revision)
     use_id = call["id"] if call else None
-    if use_id is None:
-        made = -(Suggestion.objects.filter(revision=revision).values_list("pk", flat=True).first() or 0)
-        use_id = use_that_made(message, made) if made else None
+    if call is None and (suggestion := Suggestion.objects.filter(revision=revision).first()):
+        made = Made("suggestion", suggestion.pk)
+        use_id = use_that_made(message, made)
     if use_id is None:
         return ""
     return updated_card_html(message, use_id, states([made], csrf_token, refusal)[made])
 
 
 def suggested(suggestion_ids: Sequence[int], csrf_token: str, refusal: str) -> dict[int, CallUpdate]:
-    """Return the present state of each suggestion, by its negative id."""
+    """Return the present state of each suggestion, by its id."""
     found: dict[int, CallUpdate] = {}
     headings = {Suggestion.Status.ACCEPTED: _("Saved to memory"), Suggestion.Status.DECLINED: _("Not saved")}
     for row in Suggestion.objects.filter(pk__in=suggestion_ids).select_related("revision__document"):
@@ -56,7 +60,7 @@ def suggested(suggestion_ids: Sequence[int], csrf_token: str, refusal: str) -> d
         context = {"suggestion": row, "refusal": refusal, "csrf_token": csrf_token, "in_chat": True}
         html = render_to_string("memory/_suggestion_since.html", context | {"is_present": is_present}).strip()
         heading = headings.get(Suggestion.Status(row.status), "") if is_present else _("No longer in memory")
-        found[-row.pk] = CallUpdate(heading=heading, html=html, can_undo=False)
+        found[row.pk] = CallUpdate(heading=heading, html=html, can_undo=False)
     return found
 
 

@@ -11,12 +11,12 @@ from memory.tools import decisions, reviews
 from oneclaw.models import User
 
 # For each line, by its number from 1: sentences, each with the address of its item in the inbox.
-Marks = dict[int, list[tuple[str, str]]]
+WaitingAbout = dict[int, list[tuple[str, str]]]
 
 
-def marks_of(user: User, document: MemoryDocument) -> Marks:
+def waiting_about(user: User, document: MemoryDocument) -> WaitingAbout:
     """Return what waits for `user` about the lines of `document`."""
-    found: Marks = defaultdict(list)
+    found: WaitingAbout = defaultdict(list)
     for shown in reviews.pending(user):
         if shown.review.document_id == document.pk:
             found[shown.line + 1].append((_sentence(shown), address("review", shown.review.pk)))

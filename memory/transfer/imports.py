@@ -16,6 +16,7 @@ from memory.documents.diff import Hunk, diff
 from memory.documents.write import Author, Replace, Source
 from memory.models import Upload
 from memory.policy.suggested import INSTRUCTION_FILES
+from memory.signals import together
 from memory.transfer import archive
 from memory.trust import instructions
 from oneclaw.models import Space, User, clock
@@ -106,13 +107,18 @@ def plan(kept: Upload) -> ImportPlan:
     return ImportPlan(kept, changes, unchanged, contents.skipped, contents.refused)
 
 
-@transaction.atomic
 def confirm(user: User, token: uuid.UUID, digest: str) -> ImportPlan:
     """Apply the plan with this `digest` in one transaction, once, and return it. Nothing is deleted.
 
     Raise UploadMissingError without such an upload, ImportPlanChangedError when the plan has changed, and DocumentError
     when a document cannot be written.
     """
+    # The documents are indexed together.
+    with together(), transaction.atomic():
+        return _confirm(user, token, digest)
+
+
+def _confirm(user: User, token: uuid.UUID, digest: str) -> ImportPlan:
     kept = Upload.objects.select_for_update().filter(pk=pending_upload(user, token).pk, token=token).first()
     if kept is None:
         raise UploadMissingError

@@ -84,7 +84,7 @@ def take_file(user: User, space: Space, name: str, incoming: ArchiveReader, path
         else:
             fresh = [path for path, known in zip(paths, hashes, strict=True) if known not in held]
         for path in fresh:
-            files.add(space, user, name, incoming.read(path, settings.LIBRARY_FILE_SIZE) or b"")
+            files.add(space, user, name, incoming.read(path, settings.LIBRARY_LIMITS.file_max_bytes) or b"")
     except (FileRefusedError, MemberTooLargeError):
         return "library_files_refused"
     return "library_files" if fresh else "library_files_known"
@@ -93,7 +93,7 @@ def take_file(user: User, space: Space, name: str, incoming: ArchiveReader, path
 def hash_in(incoming: ArchiveReader, path: str) -> str:
     """Return the hash of the file at `path` as files.hash_of does, without keeping its bytes."""
     found = hashlib.sha256()
-    for piece in incoming.pieces(path, settings.LIBRARY_FILE_SIZE):
+    for piece in incoming.pieces(path, settings.LIBRARY_LIMITS.file_max_bytes):
         found.update(piece)
     return found.hexdigest()
 

@@ -1,6 +1,7 @@
 """Import a person's memory from a folder and export it to one, byte for byte."""
 
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from django.db import transaction
@@ -10,11 +11,15 @@ from memory.documents.write import Author, Replace, Source
 from memory.files import disk
 from memory.models import MemoryDocument, content_hash
 from memory.policy.paths import BadPathError, checked_path, may_be_document
+from memory.signals import together
 from memory.trust import instructions
 from oneclaw import files
 from oneclaw.models import Space, User
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
+
+# Files of one transaction: each commit waits for the disk.
+BATCH_FILES = 50
 
 
 class FolderError(Exception):
@@ -46,26 +51,44 @@ def import_folder(folder: Path, space: Space, user: User) -> Report:
     rows = space.documents.values_list("path", "version", "content_hash", "deleted_at")
     held = {path: (version, hash, deleted_at is None) for path, version, hash, deleted_at in rows}
     taken: dict[str, str] = {}
-    for found in disk.walk(folder):
-        if found.is_hidden or (found.is_file and not may_be_document(found.path)):
-            report.skipped.append(found.path)
-            continue
-        try:
-            path = _taken_once(found, taken)
-            content = disk.read(folder, found.path)
-            version, hash, present = held.get(path, (0, "", False))
-            if present and hash == content_hash(content):
-                report.unchanged.append(path)
-                continue
+    found = iter(disk.walk(folder))
+    with together():
+        while batch := list(islice(found, BATCH_FILES)):
             with transaction.atomic():
-                write.apply(space, path, Replace(content, version), author)
-                waits = instructions.ask_about(space, path, content, folder.name)
-            report.written.append(path)
-            if waits:
-                report.waiting.append(path)
-        except (disk.UnreadableFileError, BadPathError, InvalidTextError, write.DocumentError) as error:
-            report.refused[_shown(found.path)] = str(error)
+                for entry in batch:
+                    _import_file(entry, folder, space, author, held, taken, report)
     return report
+
+
+def _import_file(
+    found: disk.FolderEntry,
+    folder: Path,
+    space: Space,
+    author: Author,
+    held: dict[str, tuple[int, str, bool]],
+    taken: dict[str, str],
+    report: Report,
+) -> None:
+    """Write one file of `folder`, and add it to `report`. `held` has the version, the hash and whether it is present of
+    each document; `taken` the paths of the files so far."""
+    if found.is_hidden or (found.is_file and not may_be_document(found.path)):
+        report.skipped.append(found.path)
+        return
+    try:
+        path = _taken_once(found, taken)
+        content = disk.read(folder, found.path)
+        version, hash, present = held.get(path, (0, "", False))
+        if present and hash == content_hash(content):
+            report.unchanged.append(path)
+            return
+        with transaction.atomic():
+            write.apply(space, path, Replace(content, version), author)
+            waits = instructions.ask_about(space, path, content, folder.name)
+        report.written.append(path)
+        if waits:
+            report.waiting.append(path)
+    except (disk.UnreadableFileError, BadPathError, InvalidTextError, write.DocumentError) as error:
+        report.refused[_shown(found.path)] = str(error)
 
 
 def export_folder(folder: Path, space: Space) -> Report:

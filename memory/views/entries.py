@@ -29,7 +29,7 @@ from memory.provenance.programs import readers_of
 from memory.tools import reviews
 from memory.views.changes import form_number, writable_document
 from memory.views.forgetting import parsed_number
-from memory.views.home import mark
+from memory.views.home import add_waiting
 from oneclaw.models import Space
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
@@ -143,7 +143,7 @@ def rows(request: SignedInRequest, document: MemoryDocument, lines: range, said:
     """Return the rows of the entries that begin in `lines`, the first with the sentence `said`."""
     chosen = [entry for entry in entries_of(document) if entry.line in lines]
     entries = home.shown_entries(document, chosen, request.user)
-    mark(request, document, entries)
+    add_waiting(request, document, entries)
     may_propose = document.space.is_private and Space.objects.visible_to(request.user).shared().exists()
     rights = {"may_write": True, "may_forget": may_forget(request.user, document.space), "may_propose": may_propose}
     of = RowsOf(document, back(request), **rights)

@@ -17,12 +17,18 @@ from memory.index.vectors import notice
 from memory.lab import golden
 from memory.models import DocumentOverview, MemoryDocument, Proposal, Topic
 from memory.overview import days, grouping, home, kept
-from memory.overview.entries import entry_at, newest_by_topic, overview_of
+from memory.overview.entries import (
+    OverviewWaitsError,
+    compile_soon,
+    entry_at,
+    newest_by_topic,
+    overview_for_page,
+)
 from memory.overview.home import Memories, ShownEntry
 from memory.overview.rows import RowsOf, rows_html
 from memory.overview.state import state_of
 from memory.tools.proposals import writes_directly
-from memory.tools.waiting import marks_of
+from memory.tools.waiting import waiting_about
 from memory.views.forgetting import parsed_number
 from memory.views.inbox import waiting_items
 from memory.views.proposal_cards import cards_of
@@ -40,7 +46,16 @@ def home_page(request: SignedInRequest) -> HttpResponse:
         return redirect(reverse("memory_search", query={"q": query}))
     memories = home.memories_of(request.user)
     space = chosen_space(request, memories)
-    overview = home.curated_overview(space)
+    overview, document = None, None
+    try:
+        overview = home.curated_overview(space)
+        document = overview and overview.document
+    except OverviewWaitsError as waits:
+        if request.htmx:
+            # Asked again by the page until its topics are there.
+            return HttpResponse(status=204)
+        document = waits.document
+        compile_soon([document.pk])
     state = state_of(space, request.user, overview)
     topics = SafeString()
     if overview is not None:
@@ -50,7 +65,7 @@ def home_page(request: SignedInRequest) -> HttpResponse:
         rights = memories.may_edit_curated(space), may_erase, may_propose
         key = kept.key_of(overview, state, request.user, request.get_full_path(), *rights)
         # What waits about the entries changes by itself.
-        made = partial(topics_html, request, space, overview, rights, has_marks=state.has_waiting)
+        made = partial(topics_html, request, space, overview, rights, has_waiting=state.has_waiting)
         topics = made() if state.has_waiting else kept.html(key, made)
     today = request.user.day()
     context = {
@@ -65,7 +80,9 @@ def home_page(request: SignedInRequest) -> HttpResponse:
         "waiting": waiting_items(request.user) if state.has_waiting else None,
         "drop": golden.drop(space) if state.has_lab_runs else None,
         "notice": notice(MemoryDocument.objects.filter(space=space)) if state.has_notice else "",
-        "document": overview and overview.document,
+        "document": document,
+        "is_sorting": document is not None and overview is None,
+        "address": request.get_full_path(),
     }
     if not space.is_private:
         context |= proposed_in(request, space)
@@ -89,15 +106,19 @@ def topics_html(
     overview: DocumentOverview,
     rights: tuple[bool, bool, bool],
     *,
-    has_marks: bool,
+    has_waiting: bool,
 ) -> SafeString:
-    """Return the sections of the topics of `overview`, with what waits about their entries if `has_marks`."""
-    whole = home.with_content(overview)
+    """Return the sections of the topics of `overview`, with what waits about their entries if `has_waiting`."""
+    try:
+        whole = home.with_content(overview)
+    except OverviewWaitsError:
+        # It was imported after `overview` was read: the next request says so.
+        whole = None
     if whole is None:
         return SafeString()
     topics, of = home.topics_of(whole, request.user), RowsOf(whole.document, request.get_full_path(), *rights)
-    if has_marks:
-        mark(request, whole.document, [shown for topic in topics for shown in topic.shown])
+    if has_waiting:
+        add_waiting(request, whole.document, [shown for topic in topics for shown in topic.shown])
     for topic in topics:
         topic.rows = rows_html(topic.shown, of)
     return render_to_string("memory/_topics.html", {"topics": topics, "space": space})
@@ -110,11 +131,15 @@ def topic_page(request: SignedInRequest, topic: int) -> HttpResponse:
     document = home.curated_of(space)
     if document is None or topic not in Topic.values:
         raise Http404
-    overview = overview_of(document)
+    try:
+        overview = overview_for_page(document)
+    except OverviewWaitsError:
+        # The home page says that they are being sorted.
+        return redirect(f"{reverse('memory')}?space={space.pk}")
     numbers = newest_by_topic(overview).get(Topic(topic), [])
     page = Paginator(numbers, PAGE_MAX_ENTRIES).get_page(request.GET.get("page"))
     entries = home.shown_entries(document, [entry_at(overview, number) for number in page.object_list], request.user)
-    mark(request, document, entries)
+    add_waiting(request, document, entries)
     rights = may_edit(request.user, space, document.path), may_forget(request.user, space)
     may_propose = space.is_private and Space.objects.visible_to(request.user).shared().exists()
     of = RowsOf(document, request.get_full_path(), *rights, may_propose)
@@ -127,12 +152,12 @@ def topic_page(request: SignedInRequest, topic: int) -> HttpResponse:
     return render(request, "memory/topic.html", context)
 
 
-def mark(request: SignedInRequest, document: MemoryDocument, entries: list[ShownEntry]) -> None:
+def add_waiting(request: SignedInRequest, document: MemoryDocument, entries: list[ShownEntry]) -> None:
     """Set on each of `entries` what waits for the person about its lines."""
-    marks = marks_of(request.user, document)
-    for shown in entries if marks else []:
+    waiting = waiting_about(request.user, document)
+    for shown in entries if waiting else []:
         numbers = range(shown.entry.line, shown.entry.last_line + 1)
-        shown.marks = [each for number in numbers for each in marks.get(number, [])]
+        shown.waiting = [each for number in numbers for each in waiting.get(number, [])]
 
 
 def chosen_space(request: SignedInRequest, memories: Memories) -> Space:

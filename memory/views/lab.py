@@ -88,14 +88,12 @@ def _answered(request: SignedInRequest, context: dict[str, Any]) -> dict[str, An
     space, sources = context["space"], sources_of_person(request.user)
     options: dict[str, Any] = {"max_results": golden.RESULTS_COUNT, "today": request.user.day()}
     passages = HybridSearchManager([space], sources).search(context["question"], **options)
-    # Shares of the highest, for bars.
-    highest = max((passage.vector_score for passage in passages), default=0) or 1
     rows = [
         {
             "passage": passage,
             "text": golden.bare(passage.snippet),
             "words": round(100 * passage.text_score),
-            "meaning": round(100 * max(passage.vector_score, 0) / highest),
+            "meaning": round(100 * max(passage.vector_score, 0)),
             "likely": round(100 * passage.score),
         }
         for passage in passages

@@ -59,7 +59,7 @@ def added(request: SignedInRequest, space: Space, upload: UploadedFile) -> str:
     """Add one file, and return why it is refused; "" when it is not."""
     name, size = upload.name or "", upload.size or 0
     try:
-        if size > settings.LIBRARY_FILE_SIZE:
+        if size > settings.LIBRARY_LIMITS.file_max_bytes:
             raise files.too_large_error(name, size)
         files.add(space, request.user, name, upload.read())
     except FileRefusedError as refusal:

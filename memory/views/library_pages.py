@@ -62,7 +62,7 @@ def library_page(request: SignedInRequest) -> HttpResponse:
     context |= {
         "query": query,
         "spaces": Space.objects.visible_to(request.user).exclude(kind=Space.Kind.AGENT).order_by("pk"),
-        "most_bytes": settings.LIBRARY_FILE_SIZE,
+        "most_bytes": settings.LIBRARY_LIMITS.file_max_bytes,
         "accept": accepted(READ_KINDS),
         "days_kept": days_kept(space),
     }

@@ -137,12 +137,7 @@ def about(shown: ShownMemory) -> Iterator[str]:
     """Yield what is said of a memory after its source: its space, whether it has changed, and how the model got it when
     nothing was searched."""
     memory = shown.memory
-    if shown.space and not shown.space.is_private:
-        yield shown.space.name
-    if memory.file_id and not shown.address:
-        yield _("no longer there")
-    elif not shown.keys and memory.how != ATTACHED:
-        yield _("changed or removed since")
+    yield from shown.notes
     if memory.how == PROMPT:
         yield _("part of every conversation")
     elif memory.how == READ:

@@ -14,6 +14,8 @@ from django.db.models import F
 
 from oneclaw.jobs import BACKOFF_SECONDS
 from oneclaw.models import AuditDelivery, AuditLink, clock
+from oneclaw.outgoing.guard import RefusedError
+from oneclaw.outgoing.purposes import AUDIT_COLLECTOR
 from oneclaw.reasons import Reason
 
 if TYPE_CHECKING:
@@ -24,8 +26,6 @@ logger = logging.getLogger(__name__)
 
 # Events that one run sends, each by a request of its own.
 BATCH_EVENTS = 50
-# Seconds of one request.
-TIMEOUT_SECONDS = 10.0
 
 
 def deliver() -> int:
@@ -35,10 +35,10 @@ def deliver() -> int:
     """
     if not settings.AUDIT_WEBHOOK:
         return 0
-    import httpx2
+    from oneclaw.outgoing.client import client as guarded_client
 
     AuditDelivery.objects.get_or_create(pk=AuditDelivery.ONLY)
-    with transaction.atomic(), httpx2.Client(timeout=TIMEOUT_SECONDS, trust_env=False) as client:
+    with transaction.atomic(), guarded_client(AUDIT_COLLECTOR) as client:
         due = AuditDelivery.objects.select_for_update(skip_locked=True).filter(due_at__lte=clock.database_now())
         delivery = due.first()
         if delivery is None:
@@ -75,6 +75,8 @@ def _send(client: "httpx2.Client", link: AuditLink) -> Reason | None:
     }
     try:
         response = client.post(settings.AUDIT_WEBHOOK, content=body.encode(), headers=headers)
+    except RefusedError as refused:
+        return refused.reason
     except httpx2.HTTPError as error:
         logger.warning("The collector of the audit log cannot be reached: %s", type(error).__name__)
         return Reason("audit.unreachable")

@@ -16,12 +16,44 @@ from urllib.parse import unquote, urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
+# The settings that a file may have instead, whose path is in the variable of this name and _FILE.
+SECRETS = frozenset(
+    {
+        "ANTHROPIC_API_KEY",
+        "DATABASE_URL",
+        "GEMINI_API_KEY",
+        "ONECLAW_AUDIT_WEBHOOK_SECRET",
+        "ONECLAW_MAIL_URL",
+        "ONECLAW_METRICS_TOKEN",
+        "ONECLAW_OIDC_CLIENT_SECRET",
+        "ONECLAW_SCIM_TOKEN",
+        "ONECLAW_SECRET_KEY",
+        "ONECLAW_SECRET_KEY_FALLBACKS",
+        "OPENAI_API_KEY",
+        "REDIS_URL",
+    }
+)
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
 def text(name: str, default: str = "") -> str:
     """Return the variable `name` without surrounding white space; `default` when it is empty or not set."""
-    return os.environ.get(name, "").strip() or default
+    return (secret(name) if name in SECRETS else os.environ.get(name, "").strip()) or default
+
+
+def secret(name: str) -> str:
+    """Return the variable `name`, or what is in the file whose path is the variable `name` with _FILE, without
+    surrounding white space; "" when neither is set."""
+    value, path = os.environ.get(name, "").strip(), os.environ.get(f"{name}_FILE", "").strip()
+    if not path:
+        return value
+    if value:
+        raise ImproperlyConfigured(f"{name} and {name}_FILE are both set: unset one of them.")
+    try:
+        return Path(path).expanduser().read_text().strip()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ImproperlyConfigured(f"{name}_FILE is “{path}”, which cannot be read ({reason}).") from None
 
 
 def choice(name: str, allowed: Iterable[str], default: str) -> str:
@@ -115,15 +147,17 @@ def several(name: str, allowed: Iterable[str]) -> list[str]:
     return [word for word in allowed if word in chosen]
 
 
-def prices(name: str) -> dict[str, tuple[float, ...]]:
+def prices(name: str, default: str = "") -> dict[str, tuple[float, ...]]:
     """Return four prices for each model: of tokens read, written, read from the cache, and written to the cache.
+
+    Without the variable they are those of `default`, in the same form.
 
     The variable has `model=read/written[/cache read/cache written]`, separated by white space or commas. By default,
     reading from the cache costs a tenth of `read`, and writing to the cache a quarter more than `read`. A model's name
     may be followed by `>` and a number: the price of requests with more tokens of input.
     """
     found: dict[str, tuple[float, ...]] = {}
-    for word in words(name):
+    for word in words(name, default.split()):
         model, _, listed = word.partition("=")
         named, _, above = model.partition(">")
         try:

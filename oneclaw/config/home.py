@@ -1,14 +1,33 @@
-"""Make the data folder, which only the account that runs OneClaw may read."""
+"""Find and make the data folder, which only the account that runs OneClaw may read."""
 
 import os
+import sys
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
+
+from oneclaw.config import release
 
 # What OneClaw writes there. The embedded server and its programs have modes and an account of their own.
 PRIVATE_FOLDERS = ("workspaces", "attachments", "imports", "queue", "static")
 # New files and folders of the processes of `serve` are readable by their account only.
 PRIVATE_UMASK_BITS = 0o077
+
+
+def usual_home() -> Path:
+    """Return the data folder without ONECLAW_HOME: `data` in a checkout, else where this platform keeps data of
+    programs. Raise ImproperlyConfigured when this account has no home folder."""
+    if not release.is_installed():
+        return release.root() / "data"
+    # The specification of XDG ignores a relative path.
+    folder = Path(os.environ.get("XDG_DATA_HOME", "").strip())
+    if folder.is_absolute() and sys.platform != "darwin":
+        return folder / "oneclaw"
+    try:
+        person = Path.home()
+    except RuntimeError:
+        raise ImproperlyConfigured("This account has no home folder: set ONECLAW_HOME to the data folder.") from None
+    return person / ("Library/Application Support" if sys.platform == "darwin" else ".local/share") / "oneclaw"
 
 
 def make_home(home: Path) -> None:

@@ -1,7 +1,6 @@
 """Further servers that speak the Messages API, and those of the file that ONECLAW_UPSTREAMS names."""
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,6 +29,8 @@ class Upstream:
     prices: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     # Whether it is sent nothing of anybody's memory.
     memory_stays_home: bool = False
+    # Whether an owner has entered it on a page; else it is of the environment.
+    is_entered: bool = False
     # Whether it has a stored key that cannot be read, because the secret key was changed; it is not asked then.
     lacks_key: bool = False
 
@@ -51,12 +52,12 @@ def _upstream(name: str, said: object) -> Upstream:
     if not isinstance(url, str) or urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise _wrong(f"{name}.url must be an address such as https://models.example.org")
     variable = known.get("key_variable", "")
-    if not isinstance(variable, str) or (variable and not os.environ.get(variable, "").strip()):
+    key = environment.secret(variable) if isinstance(variable, str) and variable else ""
+    if not isinstance(variable, str) or (variable and not key):
         raise _wrong(f"{name}.key_variable must name an environment variable that holds the key")
     stays_home = known.get("memory_stays_home", False)
     if not isinstance(stays_home, bool):
         raise _wrong(f"{name}.memory_stays_home must be true or false")
-    key = os.environ[variable].strip() if variable else ""
     upstream = Upstream(name, url.rstrip("/"), key, memory_stays_home=stays_home)
     return with_models(upstream, known.get("models"))
 

@@ -65,8 +65,8 @@ def path_of(job_id: int) -> Path:
 
 def _take_in(job: AccountImport) -> None:
     try:
-        with job.heartbeats(), path_of(job.pk).open("rb") as file:
-            counts = archive.read(job.owner, file, job.heartbeat)
+        with job.renewals(), path_of(job.pk).open("rb") as file:
+            counts = archive.read(job.owner, file, job.renew)
     except ArchiveTooLargeError:
         _end(job, Job.Status.FAILED, error="too_large")
     except (BadArchiveError, FileNotFoundError):

@@ -175,7 +175,7 @@ def run(job_id: int) -> bool:
         return Offboarding.objects.finished().filter(pk=job_id).exists()
     # Each app removes its own part, and any bug or fault in one must not leave an account half removed: the job stays
     # due, and its row says why, without what the error may quote.
-    with job.attempt(faults=(Exception,), put_back=lambda error: job.postpone(type(error).__name__)), job.heartbeats():
+    with job.attempt(faults=(Exception,), put_back=lambda error: job.postpone(type(error).__name__)), job.renewals():
         _remove(job)
         return True
     return False
@@ -193,7 +193,7 @@ def _remove(job: Offboarding) -> None:
     for part in _parts():
         part.hand_over(person, receiver)
     for part in _parts():
-        part.remove(person, job.heartbeat)
+        part.remove(person, job.renew)
     with transaction.atomic():
         record(
             AuditKind.PERSON_REMOVED,

@@ -12,6 +12,7 @@ from oneclaw.llm.compaction import Compaction, compact, compact_sync
 from oneclaw.llm.events import BlockFinished, BlockStarted, Event, Finished, Retrying, TextDelta, ThinkingDelta
 from oneclaw.llm.facts import cached_facts, facts_of, prompt_chars
 from oneclaw.llm.failures import (
+    AddressRefusedError,
     AnswerRefusedError,
     AnswerTooLargeError,
     BadRequestError,
@@ -50,6 +51,7 @@ from oneclaw.llm.upstreams.servers import further_labels, prices_on
 
 __all__ = [
     "DEMO_MODEL",
+    "AddressRefusedError",
     "AnswerRefusedError",
     "AnswerTooLargeError",
     "ApiMessage",

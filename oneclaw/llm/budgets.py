@@ -17,6 +17,14 @@ def refuse_if_used_up(user_id: int | None) -> None:
 
 def refuse(user: User, states: Sequence[BudgetState]) -> None:
     """Raise BudgetUsedUpError when one of `states`, of the budgets of `user`, is used up."""
+    refusal = refusal_of(user, states)
+    if refusal is not None:
+        raise refusal
+
+
+def refusal_of(user: User, states: Sequence[BudgetState]) -> BudgetUsedUpError | None:
+    """Return why a call for `user` is refused; None when no budget of `states` is used up."""
     state = budgets.used_up(states)
-    if state is not None:
-        raise BudgetUsedUpError(state.scope, state.budget.period, state.ends.astimezone(user.zone))
+    if state is None:
+        return None
+    return BudgetUsedUpError(state.scope, state.budget.period, state.ends.astimezone(user.zone))

@@ -2,24 +2,22 @@
 
 import asyncio
 import contextlib
-import functools
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from django.conf import settings
 
 from oneclaw.config.upstreams import Upstream
 from oneclaw.llm.server import credentials
+from oneclaw.outgoing.purposes import ENTERED_MODEL_SERVER, MODEL_SERVER, Purpose
 
 if TYPE_CHECKING:
     # At run time, functions import it: the SDK takes 75 MB and a second, which commands and idle workers do not need.
-    import ssl
-
     import anthropic
     import httpx2
 
-_clients: dict[tuple[asyncio.AbstractEventLoop, str, str], "tuple[anthropic.AsyncAnthropic, object]"] = {}
+CacheKey = tuple[asyncio.AbstractEventLoop, str, str, Purpose]
+_clients: dict[CacheKey, "tuple[anthropic.AsyncAnthropic, object]"] = {}
 
 
 def client_of_loop(upstream: Upstream | None = None) -> "anthropic.AsyncAnthropic":
@@ -28,9 +26,10 @@ def client_of_loop(upstream: Upstream | None = None) -> "anthropic.AsyncAnthropi
     It is made on first use and closed when the loop ends.
     """
     key, address = credentials(upstream)
-    cache_key = (asyncio.get_running_loop(), key, address)
+    purpose = ENTERED_MODEL_SERVER if upstream and upstream.is_entered else MODEL_SERVER
+    cache_key = (asyncio.get_running_loop(), key, address, purpose)
     if cache_key not in _clients:
-        client = _new_client(key, address, is_compatible=bool(upstream or settings.ANTHROPIC_BASE_URL))
+        client = _new_client(key, address, purpose, is_compatible=bool(upstream or settings.ANTHROPIC_BASE_URL))
         # A loop closes its async generators when it ends; this one closes the client.
         closing = _closing(cache_key, client)
         with contextlib.suppress(StopIteration):
@@ -46,9 +45,7 @@ def timeouts(silence: float) -> "httpx2.Timeout":
     return httpx2.Timeout(silence, connect=settings.CONNECT_TIMEOUT, pool=settings.CONNECT_TIMEOUT)
 
 
-async def _closing(
-    cache_key: tuple[asyncio.AbstractEventLoop, str, str], client: "anthropic.AsyncAnthropic"
-) -> AsyncGenerator[None]:
+async def _closing(cache_key: CacheKey, client: "anthropic.AsyncAnthropic") -> AsyncGenerator[None]:
     try:
         yield
     finally:
@@ -56,17 +53,15 @@ async def _closing(
         await client.close()
 
 
-def _new_client(key: str, address: str, *, is_compatible: bool) -> "anthropic.AsyncAnthropic":
+def _new_client(key: str, address: str, purpose: Purpose, *, is_compatible: bool) -> "anthropic.AsyncAnthropic":
     import anthropic
     import httpx2
 
-    from oneclaw.llm.transport.http import AiohttpTransport
+    from oneclaw.outgoing.streaming import AiohttpTransport
 
-    loopback = urlsplit(address).hostname in ("127.0.0.1", "::1", "localhost")
     timeout = timeouts(settings.SILENCE_TIMEOUT)
-    # Proxies of the environment are not used for this machine.
     limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=30)
-    transport = AiohttpTransport(_certificates(not loopback), limits, trust_env=not loopback)
+    transport = AiohttpTransport(purpose, limits)
     return anthropic.AsyncAnthropic(
         api_key=key,
         base_url=address,
@@ -77,11 +72,3 @@ def _new_client(key: str, address: str, *, is_compatible: bool) -> "anthropic.As
         # Redirects would send the key to another server.
         http_client=httpx2.AsyncClient(transport=transport, timeout=timeout, follow_redirects=False),
     )
-
-
-@functools.cache
-def _certificates(trust_env: bool) -> "ssl.SSLContext":
-    """Return the trusted certificates. Loading them takes 20 of the 22 ms of making a client, so they are cached."""
-    import httpx2
-
-    return httpx2.create_ssl_context(trust_env=trust_env)

@@ -115,6 +115,22 @@ class UnreachableError(ModelRequestError):
     retryable = True
 
 
+class AddressRefusedError(UnreachableError):
+    """Nothing may be sent to the address of the model's server."""
+
+    retryable = False
+
+    def __init__(self, refusal: Reason) -> None:
+        """Take the reason of the guard of outgoing requests."""
+        super().__init__(f"{refusal.code}: {refusal.in_english}")
+        self._refusal = refusal
+
+    @property
+    def reason(self) -> Reason:
+        """Return the reason of the guard, which names the setting that would allow the address."""
+        return self._refusal
+
+
 class ModelTimeoutError(ModelRequestError):
     """The model's server fell silent."""
 

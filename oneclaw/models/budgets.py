@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.models.groups import Group
-from oneclaw.models.people import User
+from oneclaw.models.people import User, zone_of
 
 
 class BudgetQuerySet(models.QuerySet["Budget"]):
@@ -22,7 +22,7 @@ class BudgetQuerySet(models.QuerySet["Budget"]):
 class Budget(models.Model):
     """The most that everybody, a group or a person may spend in a day or a month.
 
-    The days of a person's budget are theirs; those of other budgets begin at midnight UTC.
+    The days of a person's budget are theirs; those of other budgets are of the timezone in which it was made.
     """
 
     class Period(models.TextChoices):
@@ -36,6 +36,8 @@ class Budget(models.Model):
     # US dollars, which counts only calls with a price, and tokens of all kinds; at least one of both.
     max_cost = models.DecimalField(max_digits=12, decimal_places=2, null=True, blank=True)
     max_tokens = models.PositiveBigIntegerField(null=True, blank=True)
+    # Of the admin who made it: in which the days of a budget of several people begin.
+    timezone = models.CharField(max_length=64, default="UTC", db_default="UTC", editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects: ClassVar[models.Manager["Budget"]] = BudgetQuerySet.as_manager()
@@ -70,7 +72,7 @@ class Budget(models.Model):
     def period_at(self, moment: dt.datetime, user: User | None = None) -> tuple[dt.datetime, dt.datetime]:
         """Return when the period of `moment` begins and ends; `user` is its person, if loaded already."""
         person = (user or self.user) if self.user_id else None
-        local = moment.astimezone(person.zone if person else dt.UTC)
+        local = moment.astimezone(person.zone if person else zone_of(self.timezone))
         began = local.replace(hour=0, minute=0, second=0, microsecond=0)
         if self.period == self.Period.DAY:
             return began, (began + dt.timedelta(days=1)).replace(hour=0)

@@ -122,11 +122,8 @@ class User(AbstractUser):
 
     @property
     def zone(self) -> zoneinfo.ZoneInfo:
-        """Return the person's timezone; UTC if the stored name has left the timezone database."""
-        try:
-            return zoneinfo.ZoneInfo(self.timezone)
-        except (zoneinfo.ZoneInfoNotFoundError, ValueError):
-            return zoneinfo.ZoneInfo("UTC")
+        """Return the person's timezone."""
+        return zone_of(self.timezone)
 
     def local(self, moment: dt.datetime | None = None) -> dt.datetime:
         """Return `moment` (aware; now when not given) in the person's timezone."""
@@ -135,3 +132,11 @@ class User(AbstractUser):
     def day(self, moment: dt.datetime | None = None) -> dt.date:
         """Return the date for this person at `moment` (aware; now when not given). No other function decides dates."""
         return self.local(moment).date()
+
+
+def zone_of(name: str) -> zoneinfo.ZoneInfo:
+    """Return the timezone of a stored `name`; UTC if it has left the timezone database."""
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+        return zoneinfo.ZoneInfo("UTC")

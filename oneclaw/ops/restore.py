@@ -9,6 +9,7 @@ import hashlib
 import json
 import tarfile
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
@@ -17,10 +18,12 @@ from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 from oneclaw import files, invariants
 from oneclaw.audit.record import record
 from oneclaw.config import environment
+from oneclaw.config.release import is_newer, version
 from oneclaw.models import AuditKind, ModelServer
 from oneclaw.ops.backup import (
     DATABASE,
@@ -37,6 +40,8 @@ from oneclaw.sealing import UnsealableError
 
 # How an encrypted file of age begins.
 AGE_HEADER = b"age-encryption.org/v1"
+# A connection that was closed, such as the one that asked whether the server is there, is listed for a moment more.
+CLOSING_SECONDS = 3.0
 
 
 class RestoreError(Exception):
@@ -133,6 +138,10 @@ def checked(archive: tarfile.TarFile) -> Manifest:
     manifest = Manifest(**json.loads(_read(archive, MANIFEST)))
     if manifest.format != FORMAT_NUMBER:
         raise RestoreError(f"The backup has format {manifest.format}; this release reads {FORMAT_NUMBER}.")
+    if is_newer(manifest.release):
+        raise RestoreError(
+            f"The backup was made by release {manifest.release}, and this is {version()}: restore it with that release."
+        )
     names = [member.name for member in archive if member.isreg()]
     if sorted(names) != sorted([*manifest.members, MANIFEST]) or DATABASE not in manifest.members:
         raise RestoreError("The backup is incomplete, or has files that its manifest does not name.")
@@ -148,12 +157,11 @@ def checked(archive: tarfile.TarFile) -> Manifest:
 def refuse_unless_empty() -> None:
     """Raise RestoreError when the database has people or OneClaw uses it; tables without people are dropped."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
-            "AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
-        )
-        if cursor.fetchone()[0]:
-            raise RestoreError("Other programs use the database. Stop OneClaw first.")
+        deadline = time.monotonic() + CLOSING_SECONDS
+        while _has_other_clients(cursor):
+            if time.monotonic() > deadline:
+                raise RestoreError("Other programs use the database. Stop OneClaw first.")
+            time.sleep(0.1)
         tables = set(connection.introspection.table_names(cursor))
         people = apps.get_model(settings.AUTH_USER_MODEL)
         if people._meta.db_table in tables and people._default_manager.exists():
@@ -163,6 +171,14 @@ def refuse_unless_empty() -> None:
         # Tables of an installation that was started once.
         cursor.execute("DROP SCHEMA public CASCADE")
         cursor.execute("CREATE SCHEMA public")
+
+
+def _has_other_clients(cursor: CursorWrapper) -> bool:
+    cursor.execute(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+        "AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    )
+    return bool(cursor.fetchone()[0])
 
 
 def _is_allowed(name: str) -> bool:

@@ -15,7 +15,7 @@ from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.sign_in import sign_up
 from oneclaw.people.sign_in.fresh import fresh_sign_in_required
 from oneclaw.spaces import groups
-from oneclaw.spaces.members import MembersError
+from oneclaw.spaces.members import MembersError, NoSuchPersonError
 from oneclaw.spaces.names import SpaceNames
 from oneclaw.text import InvalidTextError
 
@@ -74,6 +74,8 @@ def changed(request: SignedInRequest, group: Group) -> HttpResponse:
     }
     try:
         changes.get(do, lambda: None)()
+    except NoSuchPersonError as error:
+        return shown(request, group, error.sentence, unknown=form.get("email", ""))
     except (InvalidTextError, groups.GroupError, MembersError) as error:
         return shown(request, group, error.sentence)
     return redirect("groups") if do == "delete" else redirect("group", group.pk)
@@ -98,12 +100,14 @@ def added(actor: User, group: Group, email: str) -> None:
     groups.add(group, person)
 
 
-def shown(request: SignedInRequest, group: Group, refusal: str = "") -> HttpResponse:
-    """Return the page of `group`, and why it could not be changed."""
+def shown(request: SignedInRequest, group: Group, refusal: str = "", unknown: str = "") -> HttpResponse:
+    """Return the page of `group`, and why it could not be changed; `unknown` is an address without an account."""
     names = SpaceNames.for_reader(request.user)
     members = group.members.select_related("user").order_by("user__first_name", "user__email")
     context = {
         "group": group,
+        "unknown": unknown,
+        "may_give": roles.groups_to_give(request.user).filter(pk=group.pk).exists() if unknown else False,
         "page": Paginator(members, PAGE_ROWS).get_page(request.GET.get("page")),
         "spaces": [
             {"name": names.of(held.space), "role": held.role}

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, SpaceInvitation, SpaceMember, User
 from oneclaw.models.spaces import Space
-from oneclaw.people import notices
+from oneclaw.people import notices, roles
 from oneclaw.people.addresses import EMAIL_MAX_CHARS
 from oneclaw.reasons import Reason
 from oneclaw.spaces.lifecycle import SpaceNotFoundError
@@ -69,6 +69,23 @@ def accept(person: User, invitation_id: int) -> Space:
         raise SpaceNotFoundError
     SpaceMember.objects.get_or_create(space=space, user=person, defaults={"role": found.role})
     return space
+
+
+@transaction.atomic
+def accept_all(person: User, invited_by: User | None, *, is_proven: bool) -> None:
+    """Make `person`, whose account an invitation of `invited_by` has just made, a member of the spaces that had invited
+    their address.
+
+    Unless the address `is_proven`, the inviter may have used the link: then these are only spaces that they are in
+    themselves, or any when they may give every right (compare `roles.groups_to_give`).
+    """
+    shared = Space.objects.shared().filter(archived_at=None)
+    if not is_proven and not (invited_by and invited_by.has_perm(roles.GRANT_ROLES)):
+        shared = shared.visible_to(invited_by) if invited_by and invited_by.is_active else shared.none()
+    for found in SpaceInvitation.objects.filter(email=person.email.lower(), space__in=shared).select_related("space"):
+        space = lock(found.space)
+        if SpaceInvitation.objects.filter(pk=found.pk).delete()[0]:
+            SpaceMember.objects.get_or_create(space=space, user=person, defaults={"role": found.role})
 
 
 @transaction.atomic

@@ -78,7 +78,7 @@ def invited(request: HttpRequest, token: str) -> HttpResponse:
             except IntegrityError:
                 # The person has signed up in another way in this moment.
                 return render(request, "people/link_ended.html", {"has_account": True}, status=410)
-            inviting.accept(invitation, person)
+            inviting.accept(invitation, person, is_proven=bool(invitation.mailed_at))
             if invitation.mailed_at:
                 # Only who reads its mail has the link.
                 EmailAddress.objects.create(user=person, email=person.email, primary=True, verified=True)

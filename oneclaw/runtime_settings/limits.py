@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
+from oneclaw.config.limits import AT_ONCE_BOUNDS, PER_MINUTE_BOUNDS, STREAMS_BOUNDS
 from oneclaw.runtime_settings.declared import Declared
 from oneclaw.text import StrOrPromise, UserFacingError
 
@@ -26,7 +26,7 @@ class Limit(Declared):
     it has its default."""
 
     unit: StrOrPromise = ""
-    bounds: tuple[int, int] = settings.AT_ONCE_BOUNDS
+    bounds: tuple[int, int] = AT_ONCE_BOUNDS
     is_of_everybody: bool = False
 
     @property
@@ -79,7 +79,7 @@ LIMITS = {
             variables=("ONECLAW_MESSAGES_PER_MINUTE",),
             default_from="MESSAGES_PER_MINUTE",
             unit=_("messages per minute"),
-            bounds=settings.PER_MINUTE_BOUNDS,
+            bounds=PER_MINUTE_BOUNDS,
         ),
         Limit(
             "person_searches",
@@ -96,7 +96,7 @@ LIMITS = {
             variables=("ONECLAW_SEARCHES_PER_MINUTE",),
             default_from="SEARCHES_PER_MINUTE",
             unit=_("searches per minute"),
-            bounds=settings.PER_MINUTE_BOUNDS,
+            bounds=PER_MINUTE_BOUNDS,
         ),
         Limit(
             "uploads_per_minute",
@@ -105,7 +105,7 @@ LIMITS = {
             variables=("ONECLAW_UPLOADS_PER_MINUTE",),
             default_from="UPLOADS_PER_MINUTE",
             unit=_("files per minute"),
-            bounds=settings.PER_MINUTE_BOUNDS,
+            bounds=PER_MINUTE_BOUNDS,
         ),
         Limit(
             "api_requests_per_minute",
@@ -114,7 +114,7 @@ LIMITS = {
             variables=("ONECLAW_API_REQUESTS_PER_MINUTE",),
             default_from="API_REQUESTS_PER_MINUTE",
             unit=_("requests per minute"),
-            bounds=settings.PER_MINUTE_BOUNDS,
+            bounds=PER_MINUTE_BOUNDS,
         ),
         Limit(
             "person_requests",
@@ -131,7 +131,7 @@ LIMITS = {
             variables=("ONECLAW_UPSTREAM_STREAMS",),
             default_from="UPSTREAM_STREAMS",
             unit=_("answers"),
-            bounds=settings.STREAMS_BOUNDS,
+            bounds=STREAMS_BOUNDS,
             is_of_everybody=True,
         ),
     )

@@ -31,7 +31,7 @@ class LastOwnerError(MembersError):
 class NoSuchPersonError(MembersError):
     """No active account has the address."""
 
-    wording = _("Nobody here has the address %(email)s. Ask an administrator to invite them first.")
+    wording = _("Nobody here has the address %(email)s. Invite them first.")
 
 
 class AlreadyMemberError(MembersError):

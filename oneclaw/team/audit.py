@@ -3,7 +3,8 @@
 import datetime as dt
 import json
 from collections.abc import AsyncIterator
-from typing import Any
+from dataclasses import dataclass
+from itertools import groupby
 
 from django import forms
 from django.contrib.auth.decorators import permission_required
@@ -17,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
 from oneclaw.audit.record import record
+from oneclaw.audit.sentences import by_server, removed_person, rest_of, sentence_of
 from oneclaw.models import AuditDelivery, AuditEvent, AuditKind, Space, User
 from oneclaw.people.named import named
 from oneclaw.people.requests import SignedInRequest
@@ -51,6 +53,17 @@ class AuditFilter(forms.Form):
         return events
 
 
+@dataclass(frozen=True)
+class AuditRow:
+    """An event as a sentence, with the addresses of its people, its space, and the details that the sentence lacks."""
+
+    event: AuditEvent
+    sentence: str
+    emails: str
+    space: str
+    rest: str
+
+
 def midnight(day: dt.date) -> dt.datetime:
     """Return the beginning of `day` in the active timezone."""
     return timezone.make_aware(dt.datetime.combine(day, dt.time.min))
@@ -65,28 +78,37 @@ def audit_page(request: SignedInRequest) -> HttpResponse:
     people = User.objects.in_bulk({pk for event in page for pk in (event.actor, event.person) if pk})
     spaces = Space.objects.in_bulk({event.space for event in page if event.space})
     names = SpaceNames.for_reader(request.user)
+    rows = [row_of(event, people, spaces, names) for event in page]
     filters = request.GET.copy()
     filters.pop("page", None)
     context = {
         "form": form,
         "page": page,
-        "rows": [row_of(event, people, spaces, names) for event in page],
+        "days": [(day, list(rows)) for day, rows in groupby(rows, day_of)],
         "filters": filters.urlencode(),
         "delivery": AuditDelivery.objects.exclude(failures=0).first(),
     }
     return render(request, "team/audit.html", context)
 
 
-def row_of(event: AuditEvent, people: dict[int, User], spaces: dict[int, Space], names: SpaceNames) -> dict[str, Any]:
+def day_of(row: AuditRow) -> dt.date:
+    """Return the day of `row` in the active timezone."""
+    return timezone.localdate(row.event.at)
+
+
+def row_of(event: AuditEvent, people: dict[int, User], spaces: dict[int, Space], names: SpaceNames) -> AuditRow:
     """Return `event` as the page shows it, with the people and the space that still exist."""
+    actor, person = people.get(event.actor or 0), people.get(event.person or 0)
+    who, whom = name_of(actor, event.actor) or by_server(), name_of(person, event.person)
     space = spaces.get(event.space or 0)
-    return {
-        "event": event,
-        "actor": people.get(event.actor or 0),
-        "person": people.get(event.person or 0),
-        "space": "" if space is None else names.of(space),
-        "details": ", ".join(f"{name}: {value}" for name, value in sorted(event.details.items())),
-    }
+    addresses = " → ".join(each.email for each in (actor, person) if each)
+    about = "" if space is None else names.of(space)
+    return AuditRow(event, sentence_of(event, who, whom), addresses, about, rest_of(event))
+
+
+def name_of(person: User | None, number: int | None) -> str:
+    """Return the name of `person`, who has the id `number`; "" without one."""
+    return str(person) if person else removed_person(number) if number else ""
 
 
 @require_GET

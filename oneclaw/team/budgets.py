@@ -1,5 +1,6 @@
 """The pages of budgets: make, change and delete what people, groups and everybody may spend."""
 
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -14,11 +15,14 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from oneclaw.audit.record import record
-from oneclaw.llm.upstreams.servers import models_without_price
+from oneclaw.llm.upstreams.servers import has_priced_model, models_without_price
 from oneclaw.models import AuditKind, Budget, Group, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.spend.budgets import states_of_all
 
+NO_PRICES = gettext_lazy(
+    "No model here has a price, so this budget would never be used up. Set ONECLAW_PRICES, or limit tokens."
+)
 changes_budgets = permission_required("oneclaw.change_budget", raise_exception=True)
 
 
@@ -35,6 +39,13 @@ class LimitsForm(forms.ModelForm):
         for name in ("max_cost", "max_tokens"):
             self.fields[name].widget.attrs["min"] = 0
 
+    def clean_max_cost(self) -> Decimal | None:
+        """Return the limit. Refuse one that would never be reached, because no call of a model costs anything here."""
+        limit: Decimal | None = self.cleaned_data["max_cost"]
+        if limit is not None and not has_priced_model():
+            raise ValidationError(NO_PRICES)
+        return limit
+
 
 class BudgetForm(LimitsForm):
     """A new budget: of a person, of a group, or of everybody."""
@@ -44,12 +55,14 @@ class BudgetForm(LimitsForm):
         required=False,
         help_text=gettext_lazy("An email address. Without a person and a group, the budget is that of everybody."),
     )
-    group = forms.ModelChoiceField(label=gettext_lazy("Group"), required=False, queryset=Group.objects.all())
+    period = forms.ChoiceField(label=gettext_lazy("Period"), choices=Budget.Period.choices)
+    group = forms.ModelChoiceField(
+        label=gettext_lazy("Group"), required=False, queryset=Group.objects.all(), empty_label="–"
+    )
     field_order = ("period", "email", "group", "max_cost", "max_tokens")
 
     class Meta(LimitsForm.Meta):
         fields = ["period", "group", "max_cost", "max_tokens"]
-        labels = {**LimitsForm.Meta.labels, "period": gettext_lazy("Period")}
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
@@ -67,7 +80,8 @@ class BudgetForm(LimitsForm):
 @changes_budgets
 def budgets(request: SignedInRequest) -> HttpResponse:
     """Show all budgets with what is used of them; POST makes a budget."""
-    form = BudgetForm(request.POST or None, initial={"period": Budget.Period.MONTH})
+    made = Budget(timezone=request.user.timezone)
+    form = BudgetForm(request.POST or None, instance=made, initial={"period": Budget.Period.MONTH})
     if request.method == "POST" and form.is_valid():
         saved(request, form)
         return redirect("team_budgets")

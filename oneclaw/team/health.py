@@ -48,7 +48,7 @@ def health(request: SignedInRequest) -> HttpResponse:
     now, run = clock.read_database_time(), InvariantRun.objects.first()
     jobs = [(each, each.since is not None and now - each.since > BEHIND) for each in jobs_by_kind()]
     context = {
-        "checks": [worker(), migrations(), *model_servers(), invariants(run, now), audit_log(), collector()],
+        "checks": [worker(), migrations(), *model_servers(), invariants(run, now), audit_log(), *collector()],
         "jobs": [(each, is_behind) for each, is_behind in jobs if each.due or each.failed],
         "violations": run.violations[:VIOLATIONS_MAX_COUNT] if run else [],
     }
@@ -129,14 +129,15 @@ def audit_log() -> HealthCheck:
     )
 
 
-def collector() -> HealthCheck:
-    delivery = AuditDelivery.objects.first()
+def collector() -> list[HealthCheck]:
+    """Return how the collector of the audit log is; nothing when there is none."""
     if not settings.AUDIT_WEBHOOK:
-        return HealthCheck(_("Collector of the audit log"), True, _("Not used."))
+        return []
+    delivery = AuditDelivery.objects.first()
     failures = delivery.failures if delivery else 0
     text = f"{delivery.error}" if delivery and failures else _("It has all events that it was sent.")
     remedy = _("Check ONECLAW_AUDIT_WEBHOOK. Nothing is lost: the events are sent when it answers again.")
-    return HealthCheck(_("Collector of the audit log"), not failures, text, remedy)
+    return [HealthCheck(_("Collector of the audit log"), not failures, text, remedy)]
 
 
 def shown(moment: dt.datetime) -> str:

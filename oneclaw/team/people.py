@@ -1,5 +1,7 @@
 """The pages of people: who may do what, who is disabled, where they are signed in, links for a forgotten password."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from allauth.mfa.utils import is_mfa_enabled
@@ -14,15 +16,16 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from oneclaw.models import ApiKey, Space, User
+from oneclaw.models import ApiKey, Group, Space, Spend, User
 from oneclaw.people import devices, passwords, roles
-from oneclaw.people.named import named
+from oneclaw.people.named import initials_of, named
 from oneclaw.people.programs.form import LABELS, PROPOSES_TO_SPACE
 from oneclaw.people.programs.grants import Grant, Level
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.sign_in import fresh
 from oneclaw.people.sign_in.fresh import fresh_sign_in_required
 from oneclaw.spaces.names import SpaceNames
+from oneclaw.spend import report
 from oneclaw.text import UNSTORABLE, UserFacingError
 
 PAGE_ROWS = 50
@@ -37,14 +40,54 @@ manages_people = permission_required(roles.MANAGE_PEOPLE, raise_exception=True)
 @manages_people
 def people(request: SignedInRequest) -> HttpResponse:
     """Show the people whose address or name has the words of `q`, or everybody."""
-    return shown(request)
+    query = UNSTORABLE.sub("", request.GET.get("q", "")).strip()[:100]
+    found = User.objects.filter(awaits_approval=False).order_by("email").prefetch_related("group_memberships__group")
+    if query:
+        found = found.filter(named(query))
+    page = Paginator(found, PAGE_ROWS).get_page(request.GET.get("page"))
+    sees_spend = request.user.has_perm(roles.VIEW_SPENDING)
+    used = used_this_month(request.user, page) if sees_spend else {}
+    context = {
+        "rows": [row_of(person, used.get(person.pk)) for person in page],
+        "page": page,
+        "query": query,
+        "sees_spend": sees_spend,
+    }
+    return render(request, "team/people.html", context)
+
+
+@dataclass(frozen=True)
+class PersonRow:
+    """A person in the table, with what their calls of models have taken this month (None: nothing)."""
+
+    person: User
+    initials: str
+    groups: list[Group]
+    used: report.Sums | None
+
+
+def row_of(person: User, used: report.Sums | None) -> PersonRow:
+    """Return the row of `person`, whose groups are loaded."""
+    groups = [membership.group for membership in person.group_memberships.all()]
+    return PersonRow(person, initials_of(str(person)), groups, used)
+
+
+def used_this_month(reader: User, people: Iterable[User]) -> dict[int, report.Sums]:
+    """Return what each of `people` has used in the month of `reader`, by id."""
+    month = report.Month.of("", reader.day(), reader.zone)
+    spends = month.of_spends(Spend.objects.filter(user__in=list(people)))
+    return {int(row.key): row.sums for row in report.by(spends, "person")}
 
 
 @require_GET
 @manages_people
 def person_page(request: SignedInRequest, person_id: int) -> HttpResponse:
-    """Show one person: role, groups, devices, and API keys without their names."""
-    person = get_object_or_404(User, pk=person_id, awaits_approval=False)
+    """Show one person, and what an admin may do: role, groups, devices, and API keys without their names."""
+    return shown(request, get_object_or_404(User, pk=person_id, awaits_approval=False))
+
+
+def shown(request: SignedInRequest, person: User, link: str = "") -> HttpResponse:
+    """Return the page of `person`, with a `link` that is shown only once."""
     may_grant = request.user.has_perm(roles.GRANT_ROLES)
     keys = ApiKey.objects.live().filter(user=person).aggregate(count=Count("pk"), last_used=Max("last_used_at"))
     context = {
@@ -53,7 +96,10 @@ def person_page(request: SignedInRequest, person_id: int) -> HttpResponse:
         "devices": devices.devices_of(person, request.session.session_key),
         "keys": keys,
         "granted": granted_to_programs(person, request.user),
+        "initials": initials_of(str(person)),
+        "link": link,
         "changeable": roles.may_change(request.user, person) and person.pk != request.user.pk,
+        "linkable": roles.may_give_link(request.user, person),
         "roles": User.Role.choices if may_grant else [],
         "may_confirm": may_grant and person.awaits_owner and person.pk != request.user.pk,
     }
@@ -75,27 +121,6 @@ def granted_to_programs(person: User, reader: User) -> list[tuple[ApiKey, str]]:
     return found
 
 
-def shown(request: SignedInRequest, **more: Any) -> HttpResponse:
-    """Return the page; `more` has a link that is shown only once."""
-    query = UNSTORABLE.sub("", request.GET.get("q", "")).strip()[:100]
-    found = User.objects.filter(awaits_approval=False).order_by("email").prefetch_related("group_memberships__group")
-    if query:
-        found = found.filter(named(query))
-    page = Paginator(found, PAGE_ROWS).get_page(request.GET.get("page"))
-    rows = [
-        {
-            "person": person,
-            "groups": [membership.group for membership in person.group_memberships.all()],
-            "changeable": roles.may_change(request.user, person) and person.pk != request.user.pk,
-            "linkable": roles.may_give_link(request.user, person),
-        }
-        for person in page
-    ]
-    may_grant = request.user.has_perm(roles.GRANT_ROLES)
-    context = {"rows": rows, "page": page, "query": query, "roles": User.Role.choices if may_grant else [], **more}
-    return render(request, "team/people.html", context)
-
-
 @require_POST
 @permission_required(roles.GRANT_ROLES, raise_exception=True)
 @fresh_sign_in_required
@@ -104,7 +129,7 @@ def change_role(request: SignedInRequest, person_id: int) -> HttpResponse:
     person, role = get_object_or_404(User, pk=person_id), request.POST.get("role", "")
     if role in User.Role.values:
         changed(request, person, lambda: roles.change_role(request.user, person, role))
-    return back(request, person)
+    return redirect("team_person", person.pk)
 
 
 @require_POST
@@ -115,7 +140,7 @@ def set_active(request: SignedInRequest, person_id: int) -> HttpResponse:
     person = get_object_or_404(User, pk=person_id)
     active = request.POST.get("active") == "yes"
     changed(request, person, lambda: roles.set_active(request.user, person, active))
-    return back(request, person)
+    return redirect("team_person", person.pk)
 
 
 @require_POST
@@ -131,11 +156,6 @@ def sign_out(request: SignedInRequest, person_id: int) -> HttpResponse:
     else:
         messages.error(request, str(roles.MayNotError()))
     return redirect("team_person", person.pk)
-
-
-def back(request: SignedInRequest, person: User) -> HttpResponse:
-    """Lead to the page on which the person was changed: their own, or that of all."""
-    return redirect("team_person", person.pk) if request.POST.get("from") == "person" else redirect("team_people")
 
 
 def changed(request: SignedInRequest, person: User, change: Any) -> None:
@@ -158,16 +178,16 @@ def give_link(request: SignedInRequest, person_id: int) -> HttpResponse:
     person = get_object_or_404(User, pk=person_id, is_active=True)
     if not roles.may_give_link(request.user, person):
         messages.error(request, str(roles.MayNotError()))
-        return redirect("team_people")
+        return redirect("team_person", person.pk)
     try:
         link = passwords.give_link(request.user, person)
     except OSError:
         messages.error(request, _("The mail server did not take the mail. Try again."))
-        return redirect("team_people")
+        return redirect("team_person", person.pk)
     if link:
-        return shown(request, link=link, link_of=person)
+        return shown(request, person, link)
     messages.success(request, _("Mailed to {person}.").format(person=person.email))
-    return redirect("team_people")
+    return redirect("team_person", person.pk)
 
 
 @require_POST

@@ -11,11 +11,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from oneclaw import runtime_settings
+from oneclaw.llm.budgets import refusal_of
 from oneclaw.models import RuntimeSetting, User
 from oneclaw.people import notices
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.sign_in.fresh import fresh_sign_in_required
 from oneclaw.runtime_settings.declared import DECLARED, TEXT_MAX_CHARS
+from oneclaw.spend.budgets import may_exist, states_of
 from oneclaw.text import UserFacingError
 
 changes_settings = permission_required("oneclaw.change_runtimesetting", raise_exception=True)
@@ -66,12 +68,18 @@ def banner(request: HttpRequest) -> dict[str, Any]:
 
 
 def banner_of(request: HttpRequest) -> dict[str, Any]:
-    """Return the texts of maintenance and announcement, and the notices for a signed-in person."""
+    """Return the texts of maintenance and announcement, the notices for a signed-in person, and which budget of theirs
+    is used up, because what they write now would be refused."""
     person = getattr(request, "user", None)
     if not isinstance(person, User):
         return {}
     text = runtime_settings.value("announcement")
     mark = runtime_settings.fingerprint(text) if text else ""
     is_dismissed = bool(mark) and person.dismissed_announcement == mark
-    shown = {"maintenance": runtime_settings.value("maintenance"), "notices": notices.sentences(person)}
+    used_up = refusal_of(person, states_of(person)) if may_exist() else None
+    shown = {
+        "maintenance": runtime_settings.value("maintenance"),
+        "notices": notices.sentences(person),
+        "used_up": str(used_up.reason) if used_up else "",
+    }
     return shown if is_dismissed else {**shown, "announcement": text, "mark": mark}

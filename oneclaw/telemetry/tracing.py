@@ -16,6 +16,7 @@ from celery import signals
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
+from oneclaw.outgoing.purposes import TELEMETRY
 from oneclaw.telemetry.ids import current_ids
 
 if TYPE_CHECKING:
@@ -34,8 +35,10 @@ def begin() -> None:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
+    from oneclaw.outgoing.sessions import session
+
     provider = TracerProvider(resource=Resource.create({"service.name": "oneclaw"}))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(session=session(TELEMETRY))))
     trace.set_tracer_provider(provider)
 
 

@@ -7,7 +7,7 @@ import { rate } from "./rating.js";
 import { words } from "./words.js";
 
 // Milliseconds for which a button shows that it has succeeded.
-const SHOWN = 1600;
+const SHOWN_MS = 1600;
 
 /**
  * tell(sentence) shows a failure, announce(sentence) a success; only the chat page has edit(article), again(id) and
@@ -78,7 +78,7 @@ async function copied(button, text, on) {
   const before = use.getAttribute("href") ?? "";
   if (before !== "#icon-done") {
     use.setAttribute("href", "#icon-done");
-    setTimeout(() => use.setAttribute("href", before), SHOWN);
+    setTimeout(() => use.setAttribute("href", before), SHOWN_MS);
   }
   on.announce(words.copied);
 }

@@ -1,6 +1,6 @@
 // Announces finished blocks to a screen reader, instead of each word as it arrives.
 
-const KEPT = 5;
+const KEPT_MAX_COUNT = 5;
 
 export class Announcer {
   #region;
@@ -17,6 +17,6 @@ export class Announcer {
     const line = document.createElement("p");
     line.textContent = said;
     this.#region.append(line);
-    while (this.#region.children.length > KEPT) this.#region.firstElementChild?.remove();
+    while (this.#region.children.length > KEPT_MAX_COUNT) this.#region.firstElementChild?.remove();
   }
 }

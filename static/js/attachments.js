@@ -15,7 +15,7 @@ import { words } from "./words.js";
  * @typedef {{ changed: () => void, refused: (sentence: string) => void, arrived: (sentence: string) => void, explained: (sentence: string) => void }} Listener
  */
 
-const NOT_FOUND = 404;
+const NOT_FOUND_STATUS = 404;
 // A pasted text of more characters becomes a file.
 const LONG_PASTE_CHARS = 4000;
 
@@ -207,7 +207,7 @@ export class Attachments {
   async #look(entry, file) {
     try {
       const answer = await fetch(`/files/${file.id}`, { method: "HEAD" });
-      if (answer.status !== NOT_FOUND) return;
+      if (answer.status !== NOT_FOUND_STATUS) return;
     } catch {
       return; // No network: sending the message fails with an error.
     }

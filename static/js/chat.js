@@ -35,8 +35,8 @@ import { Unsent, newId } from "./unsent.js";
 import { words } from "./words.js";
 import { Working } from "./working.js";
 
-const LIST_WAIT_MILLISECONDS = 15_000;
-const NOT_FOUND = 404;
+const LIST_WAIT_MS = 15_000;
+const NOT_FOUND_STATUS = 404;
 
 const main = find(document, "#main", HTMLElement);
 const list = find(main, "[data-messages]", HTMLElement);
@@ -160,7 +160,7 @@ const effects = {
   async takeStored() {
     let isTaken = false;
     try {
-      const stored = await fetch(`${address}/messages`, { signal: AbortSignal.timeout(LIST_WAIT_MILLISECONDS) });
+      const stored = await fetch(`${address}/messages`, { signal: AbortSignal.timeout(LIST_WAIT_MS) });
       isTaken = stored.ok && !stored.redirected;
       if (isTaken) {
         conversation.replaceAll(await stored.text());
@@ -402,7 +402,7 @@ addEventListener("pageshow", ({ persisted }) => persisted && dispatch({ type: "r
 async function takeHomeless() {
   for (const other of unsent.others(session)) {
     const answer = await fetch(`/c/${other}/messages?after=${Number.MAX_SAFE_INTEGER}`).catch(() => null);
-    if (answer?.status !== NOT_FOUND) continue;
+    if (answer?.status !== NOT_FOUND_STATUS) continue;
     unsent.sendEdits(other);
     const place = state.isNew ? session : newId();
     for (const { message } of unsent.of(other)) unsent.refuseHomeless(message.client_id, words.homeless, place);

@@ -3,8 +3,8 @@
 /** @import { PresentPerson, WaitingMessage } from "./frames.js" */
 
 // The server forgets after 5 s that somebody writes.
-const WRITING_EVERY_MILLISECONDS = 2500;
-const SHOWN_MAX_PEOPLE = 5;
+const WRITING_EVERY_MS = 2500;
+const SHOWN_MAX_COUNT = 5;
 
 export class Company {
   #person;
@@ -29,7 +29,7 @@ export class Company {
     if (!this.#here) return;
     main.querySelector("textarea")?.addEventListener("input", () => {
       const now = Date.now();
-      if (now - this.#writingAt < WRITING_EVERY_MILLISECONDS) return;
+      if (now - this.#writingAt < WRITING_EVERY_MS) return;
       this.#writingAt = now;
       onWriting();
     });
@@ -42,8 +42,8 @@ export class Company {
     if (!this.#here || !this.#writing) return;
     const others = people.filter(({ person }) => person !== this.#person);
     this.#here.hidden = others.length === 0;
-    const shown = others.slice(0, SHOWN_MAX_PEOPLE).map(({ initials, name }) => badge(initials, name));
-    const rest = others.slice(SHOWN_MAX_PEOPLE);
+    const shown = others.slice(0, SHOWN_MAX_COUNT).map(({ initials, name }) => badge(initials, name));
+    const rest = others.slice(SHOWN_MAX_COUNT);
     if (rest.length) shown.push(badge(`+${rest.length}`, rest.map(({ name }) => name).join(", ")));
     this.#here.replaceChildren(...shown);
     const [first, second, third] = others.filter(({ writing }) => writing);

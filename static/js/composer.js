@@ -10,8 +10,8 @@ import { Pasted } from "./pasted.js";
 import { words } from "./words.js";
 
 // The number of characters is shown from this share of the maximum on.
-const SHOW_COUNT_FROM = 0.8;
-const KEEP_DRAFT_AFTER = 250;
+const COUNT_MIN_SHARE = 0.8;
+const KEEP_DRAFT_AFTER_MS = 250;
 const touch = matchMedia("(pointer: coarse) and (hover: none)");
 
 export class Composer {
@@ -199,9 +199,9 @@ export class Composer {
       this.#text.style.height = `${this.#text.scrollHeight}px`;
     }
     // A code point has one or two UTF-16 units, so a short text need not be counted.
-    const length = this.value.length > this.#longest * SHOW_COUNT_FROM ? this.#length() : 0;
+    const length = this.value.length > this.#longest * COUNT_MIN_SHARE ? this.#length() : 0;
     const over = length > this.#longest;
-    this.#count.hidden = length <= this.#longest * SHOW_COUNT_FROM;
+    this.#count.hidden = length <= this.#longest * COUNT_MIN_SHARE;
     const numbers = new Intl.NumberFormat(document.documentElement.lang);
     /** @type {Record<string, string>} */
     const shown = { "{length}": numbers.format(length), "{longest}": numbers.format(this.#longest) };
@@ -211,7 +211,7 @@ export class Composer {
     this.#showSend();
     this.#send.setAttribute("aria-disabled", String(over || this.#isEmpty || this.#attachments.isBusy));
     clearTimeout(this.#keeping);
-    this.#keeping = setTimeout(() => this.#keep(), KEEP_DRAFT_AFTER);
+    this.#keeping = setTimeout(() => this.#keep(), KEEP_DRAFT_AFTER_MS);
   }
 
   // While an answer is running, the button stops it until something is written, which is then queued.

@@ -5,12 +5,12 @@ import { find } from "./dom.js";
 import { words } from "./words.js";
 
 // What one diagram may take, and its code; the frame has to load first.
-const DRAW_MILLISECONDS = 10_000;
-const LOAD_MILLISECONDS = 30_000;
+const DRAW_MS = 10_000;
+const LOAD_MS = 30_000;
 const CODE_MAX_CHARS = 20_000;
 const SVG_MAX_CHARS = 2_000_000;
 // A cache of drawings: a conversation is shown anew after a reconnection.
-const MOST_KEPT = 50;
+const KEPT_MAX_COUNT = 50;
 
 /** @typedef {{ svg: string, width: number, height: number, title: string }} Drawing */
 
@@ -108,7 +108,7 @@ function drawingOf(code, dark) {
     if (code.length > CODE_MAX_CHARS) return Promise.reject(new Error("too long"));
     drawing = last.then(() => asked(code, dark));
     last = drawing.catch(() => {});
-    if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value ?? "");
+    if (kept.size >= KEPT_MAX_COUNT) kept.delete(kept.keys().next().value ?? "");
     kept.set(key, drawing);
   }
   return drawing;
@@ -121,7 +121,7 @@ function drawingOf(code, dark) {
  */
 async function asked(code, dark) {
   const frame = await (loading ??= loaded());
-  const answer = answered(frame, DRAW_MILLISECONDS);
+  const answer = answered(frame, DRAW_MS);
   // The frame has no origin that could be named.
   frame.contentWindow?.postMessage({ code, dark }, "*");
   return drawingIn(await answer);
@@ -135,7 +135,7 @@ async function loaded() {
   frame.src = "/diagrams";
   frame.tabIndex = -1;
   frame.ariaHidden = "true";
-  const ready = answered(frame, LOAD_MILLISECONDS);
+  const ready = answered(frame, LOAD_MS);
   document.body.append(frame);
   await ready;
   return frame;

@@ -2,9 +2,9 @@
 
 import { alive, around } from "./dom.js";
 
-const OK = 200;
+const OK_STATUS = 200;
 // Pixels from the top at which they are fetched.
-const NEAR = 400;
+const NEAR_PX = 400;
 // A message to which an address leads, by #message-ID@SEQ.
 const MESSAGE_HASH = /^#(message-\d+)@(\d+)$/;
 
@@ -27,7 +27,7 @@ export class Earlier {
     this.#scroller = scroller;
     this.#address = address;
     this.#follower = follower;
-    scroller.addEventListener("scroll", () => scroller.scrollTop < NEAR && this.load(), { passive: true });
+    scroller.addEventListener("scroll", () => scroller.scrollTop < NEAR_PX && this.load(), { passive: true });
     list.addEventListener("click", (event) => {
       if (!around(event, "[data-earlier]")) return;
       event.preventDefault();
@@ -72,7 +72,7 @@ export class Earlier {
     } catch {
       return; // No network: the link to earlier messages is printed.
     }
-    if (request.status === OK) this.#put(link, request.responseText);
+    if (request.status === OK_STATUS) this.#put(link, request.responseText);
   }
 
   /** @returns {HTMLElement | null} */

@@ -1,6 +1,6 @@
 // Keeps the end of the conversation in view while it grows, until the person scrolls up.
 
-const NEAR_END = 60;
+const NEAR_END_PX = 60;
 
 export class Follower {
   #scroller;
@@ -44,7 +44,7 @@ export class Follower {
 
   #scrolled() {
     const { scrollTop } = this.#scroller;
-    if (this.#distance < NEAR_END) this.#follows = true;
+    if (this.#distance < NEAR_END_PX) this.#follows = true;
     // New content never scrolls up: the person did.
     else if (scrollTop < this.#top) this.#follows = false;
     this.#top = scrollTop;
@@ -53,6 +53,6 @@ export class Follower {
 
   #resized() {
     if (this.#follows) this.toEnd();
-    else this.#jump.hidden = this.#distance < NEAR_END;
+    else this.#jump.hidden = this.#distance < NEAR_END_PX;
   }
 }

@@ -1,5 +1,6 @@
 // The frame of the pages other than a conversation: the sidebar with its list of conversations.
 
+import "./entries.js";
 import "./palette.js";
 import { watchFolding } from "./folding.js";
 import { watchSidebar } from "./sidebar.js";

@@ -7,11 +7,11 @@ import { find } from "./dom.js";
 
 // A formula must not load anything, expand without limit, or be positioned outside its box.
 const OPTIONS = { throwOnError: true, strict: "ignore", trust: false, maxSize: 10, maxExpand: 500 };
-const LONGEST = 5000;
+const SOURCE_MAX_CHARS = 5000;
 // Characters of an inline formula that fits any page.
-const SHORT = 30;
+const SHORT_MAX_CHARS = 30;
 // A cache of rendered formulas: a growing block is rendered many times.
-const MOST_KEPT = 300;
+const KEPT_MAX_COUNT = 300;
 
 /** @type {Map<string, HTMLElement | null>} */
 const kept = new Map();
@@ -72,14 +72,14 @@ function styles() {
 function set(formula, setter) {
   const source = formula.textContent ?? "";
   if (!kept.has(source)) {
-    if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value ?? "");
+    if (kept.size >= KEPT_MAX_COUNT) kept.delete(kept.keys().next().value ?? "");
     kept.set(source, made(setter, source, formula.classList.contains("math--display")));
   }
   const shown = kept.get(source);
   if (!shown) return;
   formula.classList.add("math--set");
   formula.replaceChildren(shown.cloneNode(true));
-  if (source.length > SHORT && !formula.matches(".math--display")) letScroll(formula.closest(".block"));
+  if (source.length > SHORT_MAX_CHARS && !formula.matches(".math--display")) letScroll(formula.closest(".block"));
 }
 
 /**
@@ -96,7 +96,7 @@ function letScroll(block) {
  * @param {boolean} displayMode
  */
 function made(setter, source, displayMode) {
-  if (source.length > LONGEST) return null;
+  if (source.length > SOURCE_MAX_CHARS) return null;
   const width = source.startsWith("$") && !source.startsWith("$$") ? 1 : 2;
   try {
     const tree = setter.__renderToDomTree(source.slice(width, -width), { ...OPTIONS, displayMode });

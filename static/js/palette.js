@@ -10,7 +10,7 @@ const found = find(palette, "#palette-found", HTMLElement);
 const status = find(palette, "[data-palette-status]", HTMLElement);
 const shortcuts = find(document, "#shortcuts", HTMLDialogElement);
 // Milliseconds after the last key until the search starts (debounce).
-const PAUSE = 150;
+const PAUSE_MS = 150;
 
 document.addEventListener("keydown", pressed);
 document.addEventListener("click", (event) => {
@@ -22,7 +22,7 @@ document.addEventListener("click", (event) => {
 });
 input.addEventListener("input", () => {
   chooseCommands();
-  search(PAUSE);
+  search(PAUSE_MS);
 });
 palette.addEventListener("keydown", walk);
 // A search field would use the first Esc to become empty.

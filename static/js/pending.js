@@ -8,7 +8,7 @@ import { attachedList } from "./attachments.js";
 import { words } from "./words.js";
 
 // Most messages are acknowledged sooner; the status is shown only after this time.
-const SENDING_SHOWN_AFTER_MILLISECONDS = 600;
+const SENDING_SHOWN_AFTER_MS = 600;
 
 export class PendingList {
   #list;
@@ -89,7 +89,7 @@ export class PendingList {
       if (!drawn.isFresh) return;
       drawn.isFresh = false;
       note.textContent = drawn.says = words.sending;
-    }, SENDING_SHOWN_AFTER_MILLISECONDS);
+    }, SENDING_SHOWN_AFTER_MS);
     return drawn;
   }
 }

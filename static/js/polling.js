@@ -2,13 +2,13 @@
 
 /** @import { ClientFrame, Ending, ServerFrame } from "./frames.js" */
 
-const WHILE_RUNNING = 1000;
-const OTHERWISE = 5000;
+const WHILE_RUNNING_MS = 1000;
+const OTHERWISE_MS = 5000;
 const REQUEST_TIMEOUT_MS = 15_000;
 // The HTTP status when the page's list is out of date.
-const TRIED_AGAIN = 205;
+const TRIED_AGAIN_STATUS = 205;
 // The HTTP status when the conversation was deleted; writing into it is refused with an error.
-const NOT_FOUND = 404;
+const NOT_FOUND_STATUS = 404;
 
 export class Polling {
   #on;
@@ -93,12 +93,12 @@ export class Polling {
       const html = await answer.text();
       if (round !== this.#round) return;
       if (answer.redirected) location.reload();
-      if (answer.redirected || !(answer.ok || answer.status === NOT_FOUND)) throw new Error(answer.statusText);
+      if (answer.redirected || !(answer.ok || answer.status === NOT_FOUND_STATUS)) throw new Error(answer.statusText);
       if (this.#on.isKnown()) this.#opens = false;
       this.#on.state(true);
-      if (answer.status === TRIED_AGAIN) this.#on.frame({ type: "ready", reset: true });
+      if (answer.status === TRIED_AGAIN_STATUS) this.#on.frame({ type: "ready", reset: true });
       else if (answer.ok) this.#show(html);
-      if (this.#isBroken && answer.status !== TRIED_AGAIN) {
+      if (this.#isBroken && answer.status !== TRIED_AGAIN_STATUS) {
         this.#isBroken = false;
         this.#on.back();
       }
@@ -109,7 +109,7 @@ export class Polling {
     }
     if (round !== this.#round) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#ask(), this.#on.isRunning() ? WHILE_RUNNING : OTHERWISE);
+    this.#timer = setTimeout(() => this.#ask(), this.#on.isRunning() ? WHILE_RUNNING_MS : OTHERWISE_MS);
   }
 
   /** @param {string} html */

@@ -5,9 +5,9 @@
 /** @import { Effect, Event, Kept, Message, Shown, State, Step } from "./session_types.js" */
 
 // Sockets in a row that may fail before frames are sent by plain requests, until a socket works again.
-const SILENT_FAILURES = 1;
-const SHORT_GAP_MILLISECONDS = 1500;
-const TRY_AGAIN_MILLISECONDS = 1000;
+const SILENT_MAX_FAILURES = 1;
+const SHORT_GAP_MS = 1500;
+const TRY_AGAIN_MS = 1000;
 
 /**
  * @param {string} session
@@ -59,13 +59,13 @@ const transitions = {
   socketClosed({ state, act }) {
     state.isReady = false;
     state.failures += 1;
-    if (state.failures > SILENT_FAILURES && !state.isPolling) {
+    if (state.failures > SILENT_MAX_FAILURES && !state.isPolling) {
       state.isPolling = true;
       act({ do: "startPolling" });
     }
     // A short interruption is not shown.
     if (state.doesPollingWork) act({ do: "cancel", timer: "connectionLost" });
-    else act({ do: "start", timer: "connectionLost", milliseconds: SHORT_GAP_MILLISECONDS });
+    else act({ do: "start", timer: "connectionLost", milliseconds: SHORT_GAP_MS });
   },
 
   signedOut({ state, act }) {
@@ -137,7 +137,7 @@ const transitions = {
     follow(step);
     // Wait before the next request to a server that has failed.
     if (isTaken) step.act({ do: "open" });
-    else step.act({ do: "start", timer: "openAgain", milliseconds: TRY_AGAIN_MILLISECONDS });
+    else step.act({ do: "start", timer: "openAgain", milliseconds: TRY_AGAIN_MS });
   },
 
   // -- The person's messages -------------------------------------------------------------------
@@ -303,7 +303,7 @@ function sayAgain(step, { waitsForNews = false } = {}) {
   act({ do: "hush", kind: "running" }, { do: "hush", kind: "again" });
   if (state.stopping) say(step, { type: "stop", message: state.stopping });
   if (state.showing) show(step, state.showing);
-  if (waitsForNews) act({ do: "start", timer: "sayWanted", milliseconds: TRY_AGAIN_MILLISECONDS });
+  if (waitsForNews) act({ do: "start", timer: "sayWanted", milliseconds: TRY_AGAIN_MS });
   else sayWanted(step);
 }
 
@@ -350,7 +350,7 @@ function follow(step) {
   if (state.wanted && !shown.isLast(state.wanted.message)) forgetWanted(step);
   // The page gets no frame for the end of an answer that it did not see running.
   const isWaiting = unrefused(state).some(({ stage }) => stage === "queued");
-  if (isWaiting && (shown.isShared || !shown.isRunning)) act({ do: "start", timer: "sendQueued", milliseconds: TRY_AGAIN_MILLISECONDS });
+  if (isWaiting && (shown.isShared || !shown.isRunning)) act({ do: "start", timer: "sendQueued", milliseconds: TRY_AGAIN_MS });
   else act({ do: "cancel", timer: "sendQueued" });
 }
 

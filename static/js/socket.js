@@ -4,21 +4,21 @@
 
 /** @typedef {"open" | "waiting" | "signed out"} SocketState */
 
-const PING_EVERY = 20_000;
-const SILENCE = 45_000;
+const PING_EVERY_MS = 20_000;
+const SILENCE_MS = 45_000;
 // After waking, a socket whose pong has not come by then is replaced.
-const PONG_WAIT = 3000;
+const PONG_WAIT_MS = 3000;
 // Each wait is chosen at random between half of this time and all of it.
-const FIRST_WAIT = 1000;
-const LONGEST_WAIT = 30_000;
+const FIRST_WAIT_MS = 1000;
+const LONGEST_WAIT_MS = 30_000;
 // After a socket that was open for this long, the backoff starts again at its minimum.
 const STABLE_MS = 5000;
-const NOT_SIGNED_IN = 4401;
+const NOT_SIGNED_IN_CODE = 4401;
 
 export class Socket {
   /** @type {WebSocket | null} */
   #socket = null;
-  #wait = FIRST_WAIT;
+  #wait = FIRST_WAIT_MS;
   // When the attempt began, and when it succeeded.
   #triedAt = 0;
   #openedAt = Infinity;
@@ -56,7 +56,7 @@ export class Socket {
       this.#heard(socket);
       this.#trust(socket);
       this.#openedAt = Date.now();
-      this.#pulse = setInterval(() => this.say({ type: "ping" }), PING_EVERY);
+      this.#pulse = setInterval(() => this.say({ type: "ping" }), PING_EVERY_MS);
       this.#on.state("open");
     });
     socket.addEventListener("message", (event) => {
@@ -85,7 +85,7 @@ export class Socket {
   #heard(socket) {
     if (this.#socket !== socket) return;
     clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => this.#drop(socket), SILENCE);
+    this.#silence = setTimeout(() => this.#drop(socket), SILENCE_MS);
   }
 
   /** @param {WebSocket} socket */
@@ -112,17 +112,17 @@ export class Socket {
     clearTimeout(this.#silence);
     this.#trust(socket);
     this.#socket = null;
-    if (code === NOT_SIGNED_IN) {
+    if (code === NOT_SIGNED_IN_CODE) {
       this.#isOver = true;
       this.#on.state("signed out");
       return;
     }
     this.#on.state("waiting");
-    if (Date.now() - this.#openedAt > STABLE_MS) this.#wait = FIRST_WAIT;
+    if (Date.now() - this.#openedAt > STABLE_MS) this.#wait = FIRST_WAIT_MS;
     this.#openedAt = Infinity;
     // Jitter, so that clients that lost the server together do not reconnect together.
     this.#again = setTimeout(() => this.connect(), this.#wait * (0.5 + Math.random() / 2));
-    this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
+    this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT_MS);
   }
 
   #leave() {
@@ -141,18 +141,18 @@ export class Socket {
     const socket = this.#socket;
     if (!socket) this.#connectNow();
     // One question at a time, and an attempt that has only begun gets its time.
-    if (!socket || this.#doubt || (!this.isOpen && Date.now() - this.#triedAt < PONG_WAIT)) return;
+    if (!socket || this.#doubt || (!this.isOpen && Date.now() - this.#triedAt < PONG_WAIT_MS)) return;
     this.say({ type: "ping" });
     this.#doubt = setTimeout(() => {
       this.#drop(socket);
       this.#connectNow();
-    }, PONG_WAIT);
+    }, PONG_WAIT_MS);
   }
 
   #connectNow() {
     if (this.#socket) return;
     clearTimeout(this.#again);
-    this.#wait = FIRST_WAIT;
+    this.#wait = FIRST_WAIT_MS;
     this.connect();
   }
 }

@@ -6,9 +6,11 @@ import { find } from "./dom.js";
 const main = find(document, "#main", HTMLElement);
 const locale = document.documentElement.lang;
 const timeZone = main.dataset.timezone;
-const hour = new Intl.DateTimeFormat(locale, { timeStyle: "short", timeZone });
-const short = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short", timeZone });
-const full = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "medium", timeZone });
+/** The clock of 24 hours, as on all pages. @type {{ hourCycle: "h23", timeZone: string | undefined }} */
+const clock = { hourCycle: "h23", timeZone };
+const hour = new Intl.DateTimeFormat(locale, { timeStyle: "short", ...clock });
+const short = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short", ...clock });
+const full = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "medium", ...clock });
 const day = new Intl.DateTimeFormat(locale, { dateStyle: "short", timeZone });
 
 /** @param {ParentNode} root */

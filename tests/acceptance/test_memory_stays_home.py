@@ -154,6 +154,7 @@ def away(request, scripted, settings, tmp_path):
     with ScriptedModel() as server:
         models = {FAR: {"label": "Far away"}, MODEL: {}, "standby": {"instead_of": [settings.FAST_MODEL, MODEL]}}
         settings.MODEL = MODEL
+        settings.OUTGOING_NETWORKS = ["127.0.0.1"]
         if getattr(request, "param", "file") == "row":
             offers = [{"model": model, **about} for model, about in models.items()]
             ModelServer.objects.create(name="away", url=server.url, offers=offers, memory_stays_home=True)

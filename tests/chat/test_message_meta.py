@@ -5,7 +5,8 @@ import re
 import pytest
 from django.conf import settings
 
-from chat.models import MessageMeta
+from chat.conversations import transcript
+from chat.models import ChatSession, Message, MessageMeta, default_agent
 
 LITERAL = re.compile(r"""\bmeta(?:\[|\.get\()"(\w+)"|\bmeta=\{"(\w+)\"""")
 CONSTANT = re.compile(r'^\s*(?:\w+, )*(\w*KEY) = .*?"(\w+)"$', re.MULTILINE)
@@ -15,6 +16,10 @@ KEYS_OF_MESSAGES = {
     *("META_KEY", "HOOK_TEXT_KEY", "LOST_KEY", "SOURCES_KEY", "FROM_KEY", "ANSWER_LINES_KEY", "WITHOUT_MEMORY_KEY"),
     *("PLAIN_KEY", "INSTEAD_OF_KEY", "UPSTREAM_KEY", "PASTED_KEY", "PEER_KEY", "SERVER_SAID_KEY"),
 }
+
+
+# Keys of `meta` that queries read by a column.
+QUERIED = re.compile(r'meta__(?:by|from)\b(?!_)|meta__has_key="(?:by|from)"|meta__has_key=FROM_KEY|meta__\{FROM_KEY')
 
 
 @pytest.fixture(scope="module")
@@ -38,3 +43,20 @@ def test_every_key_with_a_name_is_in_the_schema(sources):
     assert found.keys() == KEYS_OF_MESSAGES
     keys = {key for pairs in found.values() for _, key in pairs}
     assert keys - set(MessageMeta.__annotations__) == set()
+
+
+def test_what_is_queried_of_it_is_read_by_its_column(sources):
+    found = {path.name for path, text in sources.items() if QUERIED.search(text)}
+    # Its model declares the columns.
+    assert found == {"conversations.py"}
+
+
+def test_the_columns_follow_every_write_of_it(ada):
+    session = ChatSession.objects.create(key="columns", owner=ada, agent=default_agent())
+    written = transcript.append(session, Message.Role.USER, text="By itself", meta={"by": "schedule"})
+    rows = Message.objects.filter(pk=written.pk)
+    assert list(rows.filter(by="schedule")) == [written]
+    assert not rows.without_relayed().exists()
+    rows.update(meta={"from": {"number": 3, "name": "Ada"}})
+    assert rows.values_list("by", "author_number").get() == (None, 3)
+    assert rows.without_relayed().exists()

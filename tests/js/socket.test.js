@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { Socket } from "../../static/js/socket.js";
 
-const SILENCE = 45_000;
+const SILENCE_MS = 45_000;
 
 // Waits of a page whose sockets close at once, or after they have lived for so many milliseconds, with a clock of its own.
 function waits(random, lives) {
@@ -18,7 +18,7 @@ function waits(random, lives) {
     document: new EventTarget(),
     location: { href: "http://127.0.0.1/" },
     setTimeout(call, wait) {
-      if (wait === SILENCE) return;
+      if (wait === SILENCE_MS) return;
       found.push(wait);
       again = call;
     },

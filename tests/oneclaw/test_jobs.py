@@ -52,23 +52,23 @@ def test_a_job_that_is_not_due_is_not_claimed(job):
 def test_whose_lease_has_ended_loses_the_job_once_another_worker_claims_it(job):
     slow = ImportJob.objects.claim(job.pk)
     end_lease()
-    slow.heartbeat(done=1)
+    slow.renew(done=1)
     assert ImportJob.objects.claim(job.pk) is None
     end_lease()
     fast = ImportJob.objects.claim(job.pk)
     assert (fast.attempts, fast.done) == (2, 1)
-    for write in (slow.heartbeat, slow.finish, slow.release, lambda: slow.postpone("late")):
+    for write in (slow.renew, slow.finish, slow.release, lambda: slow.postpone("late")):
         with pytest.raises(ClaimLostError):
             write()
     assert (row(job).token, row(job).error) == (fast.token, "")
     fast.finish()
-    for write in (fast.heartbeat, fast.finish):
+    for write in (fast.renew, fast.finish):
         with pytest.raises(ClaimLostError):
             write()
 
 
 def test_who_has_no_claim_writes_nothing(job):
-    for write in (job.heartbeat, job.finish, job.release, lambda: job.postpone("no")):
+    for write in (job.renew, job.finish, job.release, lambda: job.postpone("no")):
         with pytest.raises(ClaimLostError):
             write()
     assert row(job).status == "queued"
@@ -126,7 +126,7 @@ def test_a_worker_whose_clock_is_wrong_steals_no_claim_and_sees_what_is_due(job,
     assert ImportJob.objects.due_ids() == [job.pk]
     claimed = ImportJob.objects.claim(job.pk)
     assert ImportJob.objects.claim(job.pk) is None
-    claimed.heartbeat()
+    claimed.renew()
     claimed.postpone("no")
     monkeypatch.undo()
     assert 10 < seconds_until(row(job).due_at) < 20

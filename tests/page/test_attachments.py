@@ -1,5 +1,7 @@
 """Attaching files: by button, paste and drop, before they are sent and after."""
 
+from dataclasses import replace
+
 import pytest
 from playwright.async_api import expect
 
@@ -123,7 +125,7 @@ def picked(name, data, mime="text/plain"):
 
 
 async def test_files_by_button_paste_and_drop(live, ada, scripted, settings):
-    settings.FILES_OF_A_MESSAGE, settings.FILE_SIZE = 4, 102_400
+    settings.FILES = replace(settings.FILES, message_max_files=4, max_bytes=102_400)
     scripted.script(model.answer(model.text("I see.")))
     async with open_page(live, ada, expect=["422", "ERR_FAILED", "Failed to load"]) as page:
         await page.goto("/")

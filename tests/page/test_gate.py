@@ -2,6 +2,7 @@
 
 import re
 import time
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -62,11 +63,13 @@ async def test_a_people_admin_invites_approves_and_disables(live, people_admin, 
         await expect(page.get_by_text("late@example.org can sign in now.")).to_be_visible()
         await page.get_by_role("link", name="People").click()
         assert await fits(page)
+        await page.get_by_role("link", name="ada@example.org").click()
+        assert await fits(page)
         assert not await violations(page)
         # Roles are an owner's to give.
         await expect(page.get_by_role("combobox")).to_have_count(0)
-        await page.get_by_role("button", name="Disable: ada@example.org").click()
-        await expect(page.get_by_role("button", name="Enable: ada@example.org")).to_be_visible()
+        await page.get_by_role("button", name="Disable").click()
+        await expect(page.get_by_role("button", name="Enable")).to_be_visible()
         assert (await page.goto("/admin/")).status == 403
     async with open_page(live) as guest:
         await guest.goto(link)
@@ -77,6 +80,31 @@ async def test_a_people_admin_invites_approves_and_disables(live, people_admin, 
     grace = await in_database(User.objects.get, email="grace@example.org")
     assert await in_database(grace.group_memberships.filter(group__name="Research").exists)
     assert (await in_database(Invitation.objects.get)).accepted_at
+
+
+async def test_the_links_of_many_invitations_are_copied_one_by_one_or_all_at_once(live, people_admin, settings):
+    settings.ORIGINS = [live.url]
+    async with open_page(live, people_admin) as page:
+        await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        await page.goto("/team/invitations/")
+        await page.get_by_text("Invite many").click()
+        await page.get_by_role("textbox", name="One person in each line").fill("ben@example.org\ncara@example.org")
+        await page.get_by_role("button", name="Invite all").click()
+        await page.get_by_label("Password").fill(PASSWORD)
+        await page.get_by_role("button", name="Confirm").click()
+        links = [await page.get_by_label(f"The link for {name}@example.org:").input_value() for name in ("ben", "cara")]
+        await page.get_by_role("button", name="Copy", exact=True).nth(1).click()
+        await expect(page.get_by_text("Copied.")).to_be_visible()
+        copied = "navigator.clipboard.readText()"
+        assert await page.evaluate(copied) == links[1]
+        await page.get_by_role("button", name="Copy all").click()
+        table = f"ben@example.org\t{links[0]}\ncara@example.org\t{links[1]}"
+        await page.wait_for_function(
+            "table => navigator.clipboard.readText().then((text) => text === table)", arg=table
+        )
+        assert not await violations_in_both_schemes(page)
+        await page.set_viewport_size(PHONE)
+        assert await fits(page)
 
 
 async def test_an_app_and_a_passkey_are_second_factors_and_a_passkey_signs_in_alone(live, ada):
@@ -142,7 +170,7 @@ async def sign_out(page):
 async def test_a_person_comes_in_by_single_sign_on(live, ada, settings):
     with OidcProvider() as provider:
         settings.SOCIALACCOUNT_PROVIDERS = provider.settings()
-        settings.OIDC_ISSUER, settings.OIDC_NAME = provider.url, "Example"
+        settings.OIDC = replace(settings.OIDC, issuer=provider.url, name="Example")
         provider.person(sub="g1", email="grace@example.org", email_verified=True, name="Grace Hopper")
         async with open_page(live, expect=["403"]) as page:
             await page.goto("/settings/")
@@ -166,7 +194,8 @@ async def test_a_person_comes_in_by_single_sign_on(live, ada, settings):
             await page.context.clear_cookies()
             await page.goto("/team/people/")
             await page.get_by_role("link", name="Sign in with Example").click()
-            await page.get_by_role("button", name="Disable: ada@example.org").click()
+            await page.get_by_role("link", name="ada@example.org").click()
+            await page.get_by_role("button", name="Disable").click()
             await expect(page.get_by_role("heading", name="Not confirmed")).to_be_visible()
             assert not await violations_in_both_schemes(page)
             await page.set_viewport_size(PHONE)

@@ -1,5 +1,7 @@
 """The inbox lists what waits, is worked off by keys, and the chat's card answers in place."""
 
+import asyncio
+
 import pytest
 from playwright.async_api import expect
 
@@ -56,17 +58,63 @@ async def test_the_inbox_is_worked_off_by_keys(live, ada):
         await page.keyboard.press("j")
         await expect(items.nth(1)).to_be_focused()
         await page.keyboard.press("k")
+        # An answer takes its item away without a load of the page, and is sent with the next one.
+        await page.evaluate("window.isSamePage = true")
         await page.keyboard.press("2")
         await expect(items).to_have_count(4)
-        assert await in_database(content) == "- Ada lives in Bern.\n"
+        await expect(page.get_by_text("Your decision was saved.")).to_be_visible()
         await page.keyboard.press("j")
         await page.keyboard.press("a")
         await expect(items).to_have_count(3)
+        await soon(lambda: content() == "- Ada lives in Bern.\n")
+        await expect(page.get_by_text("Saved to memory.")).to_be_visible()
         await page.keyboard.press("d")
         await expect(items).to_have_count(2)
-        assert (await in_database(content)).count("Mallory") == 1
+        await soon(lambda: content().count("Mallory") == 1)
+        assert await page.evaluate("window.isSamePage")
+        # What was not sent yet goes with the page.
         await page.goto("/")
+        await soon(lambda: Suggestion.objects.filter(status="declined").count() == 1)
+        await page.reload()
         await expect(page.get_by_role("link", name="Questions")).to_contain_text("2")
+
+
+async def test_each_answer_in_the_inbox_can_be_undone(live, ada):
+    await in_database(filled, ada)
+    async with open_page(live, ada) as page:
+        await page.clock.install()
+        await page.goto("/memory/inbox/")
+        items = page.locator("[data-inbox-item]")
+        texts = await items.all_inner_texts()
+        for key in ("d", "a"):
+            await items.nth(2).focus()
+            await page.keyboard.press(key)
+            await expect(items).to_have_count(4)
+            # The next item has the focus, so that the next key answers that.
+            await expect(items.nth(2)).to_be_focused()
+            await page.keyboard.press("u")
+            await expect(items.nth(2)).to_be_focused()
+            assert await items.all_inner_texts() == texts
+        await page.set_viewport_size(PHONE)
+        await items.nth(2).get_by_role("button", name="Decline").click()
+        assert await violations(page) == ""
+        await page.get_by_role("button", name="Undo").click()
+        await expect(items).to_have_count(5)
+        assert await in_database(Suggestion.objects.waiting().count) == 4
+        # Without an undo it is sent after some seconds.
+        await items.nth(2).get_by_role("button", name="Decline").click()
+        await page.clock.run_for(10_000)
+        await expect(page.get_by_role("button", name="Undo")).to_be_hidden()
+        await soon(lambda: Suggestion.objects.waiting().count() == 3)
+
+
+async def soon(check):
+    """Wait until the server has what a page has sent."""
+    for _ in range(200):
+        if await in_database(check):
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("It was not stored.")
 
 
 async def test_a_text_that_waits_is_answered_on_its_card(live, ada, scripted, paste, settings):

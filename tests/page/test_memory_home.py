@@ -4,12 +4,13 @@ import datetime as dt
 from unittest import mock
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 from playwright.async_api import expect
 
 from memory.documents import write as documents
 from memory.documents.write import Append, Author, Replace, Source
-from memory.models import MemoryDocument, Review, content_hash
+from memory.models import MemoryDocument, Review, Topic, content_hash
 from oneclaw.models import Space
 from oneclaw.threads import in_database
 from tests.browser import DESKTOP, PHONE, open_page
@@ -81,6 +82,31 @@ async def test_an_entry_is_changed_where_it_is_shown(live, ada):
         await page.get_by_role("button", name="Forget permanently").click()
         await expect(page.get_by_text("Forgotten.")).to_be_visible()
         await expect(row_of(page, "Porto")).to_have_count(0)
+
+
+def topic_of(ada, words):
+    client = Client()
+    client.force_login(ada)
+    return next(topic for topic in Topic.values if words in client.get(f"/memory/topics/{topic}").content.decode())
+
+
+async def test_esc_closes_the_form_of_an_entry(live, ada):
+    await in_database(filled, ada)
+    document = await in_database(MemoryDocument.objects.get, path="MEMORY.md")
+    topic = await in_database(topic_of, ada, "Likes green tea")
+    async with open_page(live, ada) as page:
+        await page.goto(f"/memory/topics/{topic}")
+        field = page.get_by_role("textbox", name="Text")
+        await page.get_by_role("link", name="Edit Likes green tea").click()
+        await field.fill("- Likes")
+        await page.keyboard.press("Escape")
+        await expect(field).to_have_count(0)
+        await expect(row_of(page, "Likes green tea")).to_be_visible()
+        # And on the page of its own, which leads back.
+        await page.goto(f"/memory/{document.pk}/entries/3?version={document.version}&next=/memory/files")
+        await field.press("Escape")
+        await page.wait_for_url("**/memory/files")
+        assert "Likes green tea" in await in_database(content)
 
 
 async def test_what_waits_about_a_line_leads_to_its_item_and_back(live, ada):

@@ -19,6 +19,7 @@ PASSWORD = "correct horse battery"
 @pytest.fixture
 def owner(scripted, settings):
     settings.TITLES = False
+    settings.OUTGOING_NETWORKS = ["127.0.0.1"]
     Group.objects.create(name="Research")
     person = User.objects.create_user("owner@example.org", PASSWORD, timezone_chosen=True)
     roles.set_role(person, User.Role.OWNER)

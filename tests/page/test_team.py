@@ -20,7 +20,8 @@ def an_owner():
     return person
 
 
-async def test_an_owner_looks_after_the_team(live, ada):
+async def test_an_owner_looks_after_the_team(live, ada, settings):
+    settings.PRICES = {settings.MODEL: (2.0, 10.0, 0.2, 2.5)}
     owner = await in_database(an_owner)
     group = await in_database(Group.objects.create, name="Research")
     await in_database(group.members.create, user=ada)
@@ -32,12 +33,22 @@ async def test_an_owner_looks_after_the_team(live, ada):
         await page.goto("/team/budgets/")
         await page.get_by_role("textbox", name="Person").fill("ada@example.org")
         await page.get_by_label("US dollars").fill("20")
-        await page.get_by_role("button", name="Make the budget").click()
+        await page.get_by_role("button", name="Add budget").click()
         await expect(page.get_by_text("0.00 of 20.00 US dollars")).to_be_visible()
         await looks_well(page)
         await page.get_by_role("link", name="ada@example.org, Month").click()
         await looks_well(page)
         await page.get_by_role("link", name="People").click()
+        await expect(page.get_by_role("navigation", name="Team").get_by_role("link")).to_have_count(5)
+        await looks_well(page)
+        for size in (PHONE, DESKTOP):
+            # The whole row leads to the person.
+            await page.set_viewport_size(size)
+            row = page.get_by_role("row").filter(has_text="ada@example.org")
+            box = await row.bounding_box()
+            await row.click(position={"x": box["width"] - 8, "y": box["height"] - 8})
+            await expect(page.get_by_role("heading", name="ada@example.org")).to_be_visible()
+            await page.go_back()
         await page.get_by_role("link", name="ada@example.org", exact=True).click()
         await looks_well(page)
         await page.get_by_role("button", name="Sign out everywhere").click()
@@ -48,10 +59,11 @@ async def test_an_owner_looks_after_the_team(live, ada):
         await adas.wait_for_url("**/accounts/login/**")
         await page.get_by_role("link", name="Research").click()
         await expect(page.get_by_role("heading", name="Research")).to_be_visible()
-        await page.get_by_role("navigation", name="Team").get_by_role("link", name="Health").click()
+        await page.get_by_role("navigation", name="Team").get_by_role("link", name="System").click()
+        await page.get_by_role("link", name="Health").click()
         await expect(page.get_by_text("Start a worker")).to_be_visible()
         await looks_well(page)
-        await page.get_by_role("navigation", name="Team").get_by_role("link", name="Settings").click()
+        await page.get_by_role("link", name="Settings").click()
         await page.get_by_role("textbox", name="Announcement").fill("Tea at four.")
         await page.get_by_role("button", name="Save: Announcement").click()
         await expect(page.get_by_role("form", name="Announcement")).to_contain_text("Tea at four.")

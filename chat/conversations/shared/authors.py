@@ -3,12 +3,10 @@
 import uuid
 from typing import Any
 
-from django.db.models import IntegerField, Max
-from django.db.models.fields.json import KT
-from django.db.models.functions import Cast
+from django.db.models import Max
 
 from chat.conversations.pasted import Ranges
-from chat.conversations.shared.marks import FROM_KEY
+from chat.conversations.shared.authorship import FROM_KEY
 from chat.models import ChatSession, Message
 from oneclaw.models import User
 
@@ -31,10 +29,8 @@ def is_out_of_turn(session: ChatSession, client_id: uuid.UUID) -> bool:
 
 def number_of(session: ChatSession, user: User) -> int:
     """Return the number of `user` among those who have written in the locked shared `session`, which stays."""
-    written = session.messages.filter(role=Message.Role.USER, meta__has_key=FROM_KEY)
-    number = KT(f"meta__{FROM_KEY}__number")
-    known = written.filter(author=user).values_list(Cast(number, IntegerField()), flat=True).first()
+    written = session.messages.filter(role=Message.Role.USER, author_number__isnull=False)
+    known: int | None = written.filter(author=user).values_list("author_number", flat=True).first()
     if known is not None:
-        return int(known)
-    newest = written.aggregate(newest=Max(Cast(number, IntegerField())))["newest"]
-    return int(newest or 0) + 1
+        return known
+    return (written.aggregate(newest=Max("author_number"))["newest"] or 0) + 1

@@ -6,7 +6,7 @@ from typing import Any
 
 from chat import extensions
 from chat.attachments import store
-from chat.conversations.shared.marks import FROM_KEY, MEMBER
+from chat.conversations.shared.authorship import FROM_KEY, MEMBER
 from chat.models import ChatSession, Message
 from chat.rendering.citations import SOURCES_KEY
 from oneclaw.llm.citations import uncited

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.conversations import lifecycle, transcript
 from chat.conversations.shared import people
-from chat.conversations.shared.marks import MEMBER
+from chat.conversations.shared.authorship import MEMBER
 from chat.models import Agent, Attachment, ChatSession, MemoryChoice, Message, Schedule, default_agent
 from chat.signals import session_shared
 from oneclaw import pubsub
@@ -122,7 +122,7 @@ def share(user: User, session: ChatSession, space: Space) -> ChatSession:
         locked.agent = default_agent()
     locked.save(update_fields=["space", "shared_at", "shared_seq", "thinking_after_seq", "agent", "memory"])
     leave_rounds(locked)
-    written_by_members(locked).filter(meta__by=MEMBER).update(meta=WithoutBy("meta"))
+    written_by_members(locked).filter(by=MEMBER).update(meta=WithoutBy("meta"))
     notify(locked, before)
     record(AuditKind.SHARED, actor=user, space=space, session=str(locked.pk))
     return locked
@@ -167,7 +167,7 @@ def make_private(locked: ChatSession) -> None:
     locked.save(update_fields=["shared_at", "thinking_after_seq"])
     locked.queue.all().delete()
     leave_rounds(locked)
-    written_by_members(locked).exclude(meta__has_key="by").update(meta=WithBy("meta"))
+    written_by_members(locked).filter(by=None).update(meta=WithBy("meta"))
     notify(locked, before)
 
 

@@ -36,8 +36,8 @@ logger = logging.getLogger(__name__)
 
 # After so long a worker queues the job again, so that other jobs come in between.
 SLICE_SECONDS = 30.0
-# Between two heartbeats while the file is unpacked.
-HEARTBEAT_SECONDS = ImportJob.LEASE_SECONDS / 10
+# Between two renewals of the lease while the file is unpacked.
+RENEW_SECONDS = ImportJob.LEASE_SECONDS / 10
 # Attempts at one conversation until it is skipped.
 MAX_ATTEMPTS = 3
 # The age at which a file that no row names is removed.
@@ -117,14 +117,14 @@ def _unpack(job: ImportJob) -> None:
 
     def alive() -> None:
         nonlocal renewed
-        if time.monotonic() - renewed > HEARTBEAT_SECONDS:
-            job.heartbeat()
+        if time.monotonic() - renewed > RENEW_SECONDS:
+            job.renew()
             renewed = time.monotonic()
 
     total = unpack.unpack(path_of(job.pk), parts_of(job.pk), alive)
     if not total:
         raise ImportFileRefusedError("empty")
-    job.heartbeat(total=total, attempts=1)
+    job.renew(total=total, attempts=1)
     job.total, job.attempts = total, 1
     path_of(job.pk).unlink(missing_ok=True)
 
@@ -162,7 +162,7 @@ def _take_in_one(job: ImportJob, raw: bytes, refused: str, following: int) -> No
             job.problems.append({"number": job.done + 1, "title": title_of(raw), "why": refusal.code})
             changes["problems"] = job.problems
     # This claim is the first attempt at the next conversation.
-    job.heartbeat(done=job.done + 1, position=following, attempts=1, **changes)
+    job.renew(done=job.done + 1, position=following, attempts=1, **changes)
     job.done, job.position, job.attempts = job.done + 1, following, 1
 
 

@@ -1,13 +1,14 @@
 """The members of a space: who they are, and what owners change."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Count, F, FilteredRelation, Q, QuerySet, Value
-from django.db.models.functions import StrIndex
+from django.db.models.functions import Lower, StrIndex
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.formats import date_format
@@ -17,8 +18,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from chat.views.spaces.frame import own_role, owned_space, tab_page
-from oneclaw.models import Group, Space, SpaceMember, SpaceRole, User
-from oneclaw.people import space_invitations
+from oneclaw.models import Group, Invitation, Space, SpaceInvitation, SpaceMember, SpaceRole, User
+from oneclaw.people import roles, space_invitations
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.spaces import lifecycle, members
 from oneclaw.text import StrOrPromise
@@ -62,11 +63,42 @@ def shown(request: SignedInRequest, space_id: int, refusal: str = "") -> HttpRes
         "typed": request.POST.get("email", "") if refusal else "",
     }
     if is_owner:
-        context["invitations"] = space.invitations.order_by("email")
+        context["invitations"] = invited_people(space, request.user)
     groups = list(groups_of(space, with_others=is_owner))
     context["groups"] = [group for group in groups if group.held_id]
     context["offered_groups"] = [group for group in groups if not group.held_id]
     return tab_page(request, held, "members", "chat/spaces/members.html", context, status=422 if refusal else 200)
+
+
+@dataclass(frozen=True)
+class InvitedPerson:
+    """An open invitation to a space; the rest is known to those who invite people to this server."""
+
+    invitation: SpaceInvitation
+    # Their account waits for them to accept an invitation to the server, too.
+    joins_later: bool = False
+    # They have neither an account nor an invitation to the server.
+    has_no_account: bool = False
+
+
+def invited_people(space: Space, reader: User) -> list[InvitedPerson]:
+    """Return the open invitations of `space`. Who has an account is said only to those who see all people anyway."""
+    found = list(space.invitations.order_by("email"))
+    if not roles.has_role(reader) or not reader.has_perm(roles.MANAGE_PEOPLE):
+        return [InvitedPerson(each) for each in found]
+    emails = [each.email for each in found]
+    people = User.objects.annotate(lower=Lower("email")).filter(lower__in=emails)
+    have_account = set(people.values_list("lower", flat=True))
+    pending = Invitation.objects.pending().annotate(lower=Lower("email")).filter(lower__in=emails)
+    are_invited = set(pending.values_list("lower", flat=True))
+    return [
+        InvitedPerson(
+            each,
+            joins_later=each.email in are_invited - have_account,
+            has_no_account=each.email not in are_invited | have_account,
+        )
+        for each in found
+    ]
 
 
 def groups_of(space: Space, *, with_others: bool) -> QuerySet[Any]:

@@ -18,6 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.index.embeddings.failures import EmbeddingError
+from oneclaw.outgoing.answers import EndlessAnswerError
+from oneclaw.outgoing.client import client as guarded_client
+from oneclaw.outgoing.guard import RefusedError
+from oneclaw.outgoing.purposes import EMBEDDINGS
 from oneclaw.reasons import Reason
 from oneclaw.spend.calls import Payer, Spending, paid_by
 from oneclaw.text import replace_unstorable
@@ -28,7 +32,6 @@ logger = logging.getLogger(__name__)
 BATCH_MAX_TOKENS, BATCH_MAX_TEXTS, PARALLEL_BATCHES = 8000, 256, 4
 # Attempts at a batch, the backoff before the second one (doubled for each further one), and its upper bound.
 BATCH_ATTEMPTS, BACKOFF_SECONDS, RETRY_DELAY_MAX_SECONDS = 3, 0.5, 10.0
-BATCH_TIMEOUT_SECONDS = 30.0
 # The cooldown after a failure: the first one, and the upper bound.
 COOLDOWN_MIN_SECONDS, COOLDOWN_MAX_SECONDS = 15.0, 300.0
 # Longer texts are cut before they are sent: no model reads more.
@@ -39,8 +42,6 @@ HALVED_TEXT_MIN_CHARS = 64
 PROBE_TEXT = "a"
 # Name and password in an address: removed from the name of the model, which is stored and logged.
 CREDENTIALS = re.compile(r"(?<=//)[^/]*@")
-# An answer: 256 vectors of 4,096 numbers as text.
-ANSWER_MAX_BYTES = 32_000_000
 
 
 @dataclass
@@ -77,7 +78,7 @@ class EmbeddingServer:
         with (
             paid_by(payer) as spending,
             ThreadPoolExecutor(PARALLEL_BATCHES) as pool,
-            httpx2.Client(timeout=BATCH_TIMEOUT_SECONDS) as client,
+            guarded_client(EMBEDDINGS) as client,
         ):
             rows = list(pool.map(called, batches))
         if len({made.shape[1] for made in rows}) > 1:
@@ -86,7 +87,7 @@ class EmbeddingServer:
 
     def embed_question(self, text: str, payer: Payer) -> NDArray[np.float32]:
         """Return the vector of the question `text`, without retries. Raise EmbeddingError if the server fails."""
-        with paid_by(payer) as spending, httpx2.Client(timeout=self.timeout_seconds) as client:
+        with paid_by(payer) as spending, guarded_client(EMBEDDINGS, seconds=self.timeout_seconds) as client:
             return self._call(client, spending, [text[:TEXT_MAX_CHARS]], question=True, attempts=1)[0]
 
     def _call(
@@ -149,20 +150,17 @@ class EmbeddingServer:
     ) -> NDArray[np.float32]:
         """Return for each text a row of length 1."""
         address, headers, body = self.request(texts, question)
-        # The timeout of the client applies between two bytes; this one to the whole answer.
-        until = time.monotonic() + (self.timeout_seconds if question else BATCH_TIMEOUT_SECONDS)
         try:
-            with client.stream("POST", address, headers=headers, json=body) as response:
-                content = b""
-                for part in response.iter_bytes():
-                    content += part
-                    if time.monotonic() > until or len(content) > ANSWER_MAX_BYTES:
-                        raise EmbeddingError(Reason("embedding.endless"), passing=True)
+            response = client.post(address, headers=headers, json=body)
+        except RefusedError as refused:
+            raise EmbeddingError(refused.reason) from refused
+        except EndlessAnswerError as error:
+            raise EmbeddingError(Reason("embedding.endless"), passing=True) from error
         except httpx2.HTTPError as error:
             reason = Reason("embedding.unreachable", {"error": type(error).__name__})
             raise EmbeddingError(reason, passing=True) from error
         if response.status_code != 200:
-            said = content.decode(errors="replace")
+            said = response.content.decode(errors="replace")
             said = said.replace(self.secret, "…") if self.secret else said
             raise EmbeddingError(
                 Reason("embedding.refused", {"status": response.status_code, "said": replace_unstorable(said[:200])}),
@@ -172,7 +170,7 @@ class EmbeddingServer:
                 broke=response.status_code == 500,
             )
         try:
-            answer = json.loads(content)
+            answer = json.loads(response.content)
             spending.add(self.model or self.name.strip("/"), _usage_of(answer))
             rows = np.array(self.read(answer), float)
             # Greater numbers cannot be stored; the comparison also excludes NaN.

@@ -58,7 +58,7 @@ class Command(BaseCommand):
         asked.add_argument(
             "--queries", metavar="FILE", help='JSON lines {"id","query","asked_at"?}; - is standard input'
         )
-        search.add_argument("--max-results", type=int, default=settings.SEARCH_RESULTS)
+        search.add_argument("--max-results", type=int, default=settings.SEARCH.max_passages)
         search.add_argument("--min-score", type=float, help="the lowest probability that a passage answers")
         shape = search.add_mutually_exclusive_group()
         shape.add_argument("--lines", dest="slack", action="store_const", const=0.0, help="single lines")

@@ -5,6 +5,7 @@ import math
 from typing import TYPE_CHECKING
 
 from oneclaw.llm.failures import (
+    AddressRefusedError,
     CutOffError,
     ModelRequestError,
     ModelTimeoutError,
@@ -12,6 +13,7 @@ from oneclaw.llm.failures import (
     UnreadableAnswerError,
     failure_of_response,
 )
+from oneclaw.outgoing.guard import RefusedError
 
 if TYPE_CHECKING:
     # At run time, functions import it: the SDK takes 75 MB and a second, which commands and idle workers do not need.
@@ -31,6 +33,8 @@ def failure_of_error(error: Exception, arrived: bool) -> ModelRequestError:
     if isinstance(error, anthropic.APIStatusError):
         return failure_of_response(error.status_code, error.body, _retry_after(error.response))
     cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) else error
+    if isinstance(cause, RefusedError):
+        return AddressRefusedError(cause.reason)
     detail = f"{type(cause).__name__}: {cause}"
     if isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout):
         return UnreachableError(detail)

@@ -6,7 +6,7 @@ begun keeps the server that it was sent to. Where two servers have one name, tha
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -50,11 +50,22 @@ def prices_on(name: str) -> Mapping[str, tuple[float, ...]]:
 def models_without_price() -> list[str]:
     """Return the models that people may choose, and the fast one, whose requests cost nothing here as far as prices are
     known: no budget in US dollars counts them."""
-    first = {settings.MODEL, settings.FAST_MODEL, *settings.MODELS}
-    unpriced = {model for model in first if price_of(model, settings.PRICES) is None}
+    return sorted({model for model, is_priced in _models_in_use() if not is_priced})
+
+
+def has_priced_model() -> bool:
+    """Return whether a budget in US dollars can ever be used up: some model in use has a price."""
+    return any(is_priced for _model, is_priced in _models_in_use())
+
+
+def _models_in_use() -> Iterator[tuple[str, bool]]:
+    """Yield the models that people may choose and the fast one, each with whether its price is known."""
+    for model in (settings.MODEL, settings.FAST_MODEL, *settings.MODELS):
+        yield model, price_of(model, settings.PRICES) is not None
     for each in upstreams():
-        unpriced |= {model for model in each.labels if price_of(model, prices_at(each)) is None}
-    return sorted(unpriced)
+        prices = prices_at(each)
+        for model in each.labels:
+            yield model, price_of(model, prices) is not None
 
 
 async def follow() -> None:
@@ -69,7 +80,9 @@ def upstream_of(row: ModelServer) -> Upstream:
         key, lacks_key = row.key, False
     except UnsealableError:
         key, lacks_key = "", True
-    server = Upstream(row.name, row.url, key, memory_stays_home=row.memory_stays_home, lacks_key=lacks_key)
+    server = Upstream(
+        row.name, row.url, key, memory_stays_home=row.memory_stays_home, is_entered=True, lacks_key=lacks_key
+    )
     try:
         models = {each["model"]: {name: each[name] for name in each if name != "model"} for each in row.offers}
     except (KeyError, TypeError) as error:

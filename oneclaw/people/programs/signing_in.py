@@ -1,11 +1,13 @@
-"""Sign-in of programs by OAuth 2.1, as the Model Context Protocol asks for it: a program registers itself, its person
-says on a page what it may, and it gets tokens for that. allauth's identity provider speaks the protocol.
+"""Sign-in of programs by OAuth 2.1, as the Model Context Protocol asks for it: a program registers itself, or its
+client id is the address of a document that describes it (documents.py). Its person says on a page what it may, and it
+gets tokens for that. allauth's identity provider speaks the protocol.
 
 What a program may do is the row of oneclaw/models/keys.py, one for each person and client; the scopes of a token only
 repeat it for the program.
 """
 
 import datetime as dt
+import logging
 import re
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -30,10 +32,13 @@ from django.views.decorators.http import require_GET
 from oneclaw.audit.record import record
 from oneclaw.locks import hold
 from oneclaw.models import ApiKey, AuditKind, SpentRefreshToken, User
+from oneclaw.people.programs import documents
 from oneclaw.people.programs.form import AccessForm
 from oneclaw.people.programs.grants import CONVERSATIONS_SCOPE, SCOPES, Level, most_level
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.people.sign_in.fresh import is_fresh, to_proof
+
+logger = logging.getLogger(__name__)
 
 RESOURCE_PATH = "/mcp"
 UNSAFE_SCHEMES = ("", "about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source")
@@ -70,14 +75,7 @@ class ProgramAdapter(DefaultOIDCAdapter):
         """Register a program as a public client, which has no secret and needs PKCE, with our scopes alone."""
         if most_level() is None:
             raise ValidationError("This server lets no programs in.")
-        if not all(map(is_safe_target, client.get_redirect_uris())):
-            raise ValidationError("A redirect URI is https, http of this machine, or a scheme of the program itself.")
-        client.type = Client.Type.PUBLIC
-        client.name = client.name or "A program"
-        client.set_grant_types(GRANT_TYPES)
-        client.set_response_types([Client.ResponseType.CODE])
-        client.set_scopes(list(SCOPES))
-        client.set_default_scopes(DEFAULT_SCOPES)
+        make_public(client)
 
     def validate_resource_uris(self, *, uris: list[str], **kwargs: Any) -> None:
         """Raise ValidationError for another resource than /mcp of this server (RFC 8707)."""
@@ -142,6 +140,8 @@ class ConsentView(allauth_views.AuthorizationView):
         # The sign-in of a program goes on when that of its person has ended, as a key does.
         if request.user.is_authenticated and not is_fresh(request):
             return to_proof(cast(SignedInRequest, request))
+        if request.user.is_authenticated:
+            follow_document(request.GET.get("client_id", ""), cast(SignedInRequest, request).user)
         response: HttpResponse = super().get(request, *args, **kwargs)
         return response
 
@@ -227,9 +227,39 @@ def server_metadata(request: HttpRequest) -> HttpResponse:
             "response_types_supported": ["code"],
             "grant_types_supported": [str(each) for each in GRANT_TYPES],
             "code_challenge_methods_supported": ["S256"],
+            "client_id_metadata_document_supported": True,
             "token_endpoint_auth_methods_supported": ["none"],
         }
     )
+
+
+def make_public(client: Client) -> None:
+    """Make `client` a public client, which has no secret and needs PKCE, with our scopes alone. Raise ValidationError
+    when a browser may not be led to one of its redirect URIs."""
+    if not all(map(is_safe_target, client.get_redirect_uris())):
+        raise ValidationError("A redirect URI is https, http of this machine, or a scheme of the program itself.")
+    client.type = Client.Type.PUBLIC
+    client.name = client.name or "A program"
+    client.set_grant_types(GRANT_TYPES)
+    client.set_response_types([Client.ResponseType.CODE])
+    client.set_scopes(list(SCOPES))
+    client.set_default_scopes(DEFAULT_SCOPES)
+
+
+def follow_document(client_id: str, user: User) -> None:
+    """Store the program that the document at `client_id` describes, if that is the address of one and due to be read.
+
+    When it cannot be read, what is known of the program stays.
+    """
+    if not documents.is_document(client_id) or not documents.is_due(client_id, user.pk):
+        return
+    try:
+        program = documents.read(client_id)
+        make_public(program)
+    except (documents.ProgramDocumentError, ValidationError) as error:
+        logger.warning("The document of the program %s is not used: %s", client_id, error)
+        return
+    program.save()
 
 
 def public(data: dict[str, Any]) -> HttpResponse:

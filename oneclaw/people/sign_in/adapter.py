@@ -3,7 +3,6 @@
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import ValidationError
@@ -13,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import ngettext
 
 from oneclaw import runtime_settings
+from oneclaw.config.limits import SIGN_IN_WAIT_MINUTES
 from oneclaw.models import User
 from oneclaw.people.sign_in import attempts, fresh, sign_up
 
@@ -72,9 +72,9 @@ class AccountAdapter(DefaultAccountAdapter):
             "administrator for a new link.",
             "Too many wrong attempts: wait {minutes} minutes, then try again. If the password is forgotten, ask your "
             "administrator for a new link.",
-            settings.SIGN_IN_WAIT_MINUTES,
+            SIGN_IN_WAIT_MINUTES,
         )
-        return ValidationError(sentence.format(minutes=settings.SIGN_IN_WAIT_MINUTES), code=code)
+        return ValidationError(sentence.format(minutes=SIGN_IN_WAIT_MINUTES), code=code)
 
     def add_message(
         self, request: HttpRequest, level: int, message_template: str | None = None, *args: Any, **kwargs: Any

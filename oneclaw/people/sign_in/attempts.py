@@ -8,9 +8,9 @@ import datetime as dt
 import hashlib
 import ipaddress
 
-from django.conf import settings
 from django.db.models import Count, Q
 
+from oneclaw.config.limits import SIGN_IN_WAIT_MINUTES
 from oneclaw.models import SignInAttempt, clock
 
 # Wrong passwords of one account from one address within SIGN_IN_WAIT_MINUTES.
@@ -37,7 +37,7 @@ def begin(email: str, address: str) -> SignInAttempt:
     """
     now = clock.database_now()
     attempt = SignInAttempt.objects.create(account=hashed(email), address=network_of(address), at=now)
-    recent = Q(at__gt=now - dt.timedelta(minutes=settings.SIGN_IN_WAIT_MINUTES))
+    recent = Q(at__gt=now - dt.timedelta(minutes=SIGN_IN_WAIT_MINUTES))
     of_account, of_address = Q(account=attempt.account), Q(address=attempt.address)
     counts = SignInAttempt.objects.filter(of_account | of_address, at__gt=now - ACCOUNT_PERIOD).aggregate(
         pair=Count("pk", filter=of_account & of_address & recent),

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, Group, GroupMember, Invitation, User, clock
-from oneclaw.people import roles
+from oneclaw.people import roles, space_invitations
 from oneclaw.people.addresses import check_email
 from oneclaw.people.invitations import base_url
 from oneclaw.text import UserFacingError
@@ -114,8 +114,9 @@ def renew(actor: User, invitation_id: int) -> tuple[Invitation, str] | None:
         return None
     check_may_give(actor, invitation.role, invitation.groups.all())
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    invitation.token_hash, invitation.invited_by = hashed(token), actor
-    invitation.save(update_fields=["token_hash", "invited_by"])
+    # The new link is shown, unless it is mailed now.
+    invitation.token_hash, invitation.invited_by, invitation.mailed_at = hashed(token), actor, None
+    invitation.save(update_fields=["token_hash", "invited_by", "mailed_at"])
     return invitation, link_of(token)
 
 
@@ -162,8 +163,11 @@ def pending_for(email: str) -> Invitation | None:
     return Invitation.objects.pending().select_for_update().filter(email__iexact=email).exclude(email="").first()
 
 
-def accept(invitation: Invitation, user: User) -> None:
-    """Give `user`, whose account is new, what `invitation` promises, in the caller's transaction."""
+def accept(invitation: Invitation, user: User, *, is_proven: bool) -> None:
+    """Give `user`, whose account is new, what `invitation` promises, and the spaces that had invited its address.
+
+    `is_proven`: the person reads the mail of the address, or a provider vouches for it. In the caller's transaction.
+    """
     roles.set_role(user, invitation.role)
     user.save(update_fields=["role", "is_staff", "is_superuser"])
     GroupMember.objects.bulk_create(
@@ -171,6 +175,8 @@ def accept(invitation: Invitation, user: User) -> None:
         ignore_conflicts=True,
     )
     Invitation.objects.filter(pk=invitation.pk).update(accepted_at=clock.database_now(), accepted_by=user)
+    if invitation.email:
+        space_invitations.accept_all(user, invitation.invited_by, is_proven=is_proven)
     record(AuditKind.INVITATION_USED, actor=user, invitation=invitation.pk, role=invitation.role)
 
 

@@ -134,7 +134,7 @@ def callback(request: HttpRequest) -> HttpResponse:
 def answered(request: HttpRequest, view: Any) -> HttpResponse:
     """Return the answer of one of allauth's views; a page that says what to do when the provider cannot be reached."""
     try:
-        return view.adapter_view(Adapter(request, settings.OIDC_PROVIDER_ID))(request)
+        return view.adapter_view(Adapter(request, settings.OIDC.PROVIDER_ID))(request)
     except SocialApp.DoesNotExist:
         raise Http404 from None
     except (RequestException, OAuth2Error):

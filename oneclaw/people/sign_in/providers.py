@@ -29,24 +29,24 @@ class SignInProvider:
 def configured() -> list[SignInProvider]:
     """Return the providers with which people can sign in."""
     found = []
-    if settings.OIDC_ISSUER:
+    if settings.OIDC.issuer:
         found.append(
             SignInProvider(
-                id=settings.OIDC_PROVIDER_ID,
-                name=settings.OIDC_NAME,
+                id=settings.OIDC.PROVIDER_ID,
+                name=settings.OIDC.name,
                 url="sso_login",
-                sign_up=settings.OIDC_SIGN_UP,
+                sign_up=settings.OIDC.sign_up,
                 managed_by=claims.OIDC,
-                groups_claim=settings.OIDC_GROUPS_CLAIM,
+                groups_claim=settings.OIDC.groups_claim,
             )
         )
-    if settings.SAML:
+    if settings.SAML.is_on:
         found.append(
             SignInProvider(
-                id=settings.SAML_PROVIDER_ID,
-                name=settings.SAML_NAME,
+                id=settings.SAML.PROVIDER_ID,
+                name=settings.SAML.name,
                 url="saml_sign_in",
-                sign_up=settings.SAML_SIGN_UP,
+                sign_up=settings.SAML.sign_up,
                 managed_by=claims.SAML,
                 groups_claim="groups",
             )

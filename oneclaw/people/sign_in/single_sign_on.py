@@ -12,9 +12,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
+from requests import Session
 
 from oneclaw.audit.record import record
 from oneclaw.models import AuditKind, User
+from oneclaw.outgoing.purposes import SINGLE_SIGN_ON
+from oneclaw.outgoing.sessions import session
 from oneclaw.people.addresses import EMAIL_MAX_CHARS
 from oneclaw.people.sign_in import claims, inviting, linking, providers, reauthentication, sign_up
 from oneclaw.people.sign_in.saml import sessions
@@ -55,6 +58,10 @@ REASONS = {
 class SingleSignOnAdapter(DefaultSocialAccountAdapter):
     """The differences from allauth's defaults."""
 
+    def get_requests_session(self) -> Session:
+        """Return the session for requests to the provider: they go through the guard of outgoing requests."""
+        return session(SINGLE_SIGN_ON)
+
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
         """Refuse an answer of another sign-in, and a person who is not to get an account by it."""
         said = sociallogin.account.extra_data
@@ -94,7 +101,7 @@ class SingleSignOnAdapter(DefaultSocialAccountAdapter):
         sign_up.prepare(user, needs_approval=providers.of(sociallogin).sign_up == "approval" and invitation is None)
         super().save_user(request, sociallogin, form)
         if invitation is not None:
-            inviting.accept(invitation, user)
+            inviting.accept(invitation, user, is_proven=True)
         return user
 
     def get_connect_redirect_url(self, request: HttpRequest, socialaccount: Any) -> str:

@@ -9,6 +9,7 @@ import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -64,7 +65,7 @@ def test_a_file_is_kept_for_a_conversation_that_does_not_exist_yet(signed_in, ad
 
 
 def test_a_refused_file_leaves_nothing(signed_in, ada, settings):
-    settings.FILE_SIZE = 10
+    settings.FILES = replace(settings.FILES, max_bytes=10)
     answer = upload(signed_in)
     assert answer.status_code == 422
     assert answer.json()["code"] == "too_large"
@@ -93,7 +94,7 @@ def test_a_full_disk_answers_a_sentence_and_keeps_nothing(signed_in, ada, monkey
 
 
 def test_a_person_has_so_much_room_and_so_many_unsent_files(ada, settings, monkeypatch):
-    settings.FILE_SPACE = 7
+    settings.FILES = replace(settings.FILES, person_max_bytes=7)
     store.store_file(ada, "a", b"1234")
     with pytest.raises(FileRefusedError) as refused:
         store.store_file(ada, "b", b"5678")
@@ -106,7 +107,7 @@ def test_a_person_has_so_much_room_and_so_many_unsent_files(ada, settings, monke
 
 def test_a_smaller_copy_takes_room_too(ada, settings):
     data = files.image((3000, 20))
-    settings.FILE_SPACE = len(data) + 1
+    settings.FILES = replace(settings.FILES, person_max_bytes=len(data) + 1)
     with pytest.raises(FileRefusedError) as refused:
         store.store_file(ada, "cat.png", data)
     assert refused.value.code == "no_room"
@@ -116,7 +117,7 @@ def test_a_smaller_copy_takes_room_too(ada, settings):
 
 @pytest.mark.django_db(transaction=True)
 def test_files_that_come_at_the_same_time_do_not_share_the_same_room(ada, settings, monkeypatch):
-    settings.FILE_SPACE = 7
+    settings.FILES = replace(settings.FILES, person_max_bytes=7)
     both, examined, write = threading.Barrier(2, timeout=20), store.examine_file, disk.write
 
     def both_examined(*given):
@@ -231,7 +232,7 @@ def test_the_database_keeps_a_file_out_of_the_session_of_another(ada, stranger):
     ],
 )
 def test_a_frame_names_files_properly(settings, value, code):
-    settings.FILES_OF_A_MESSAGE = 3
+    settings.FILES = replace(settings.FILES, message_max_files=3)
     with pytest.raises(InvalidTextError) as bad:
         store.checked_ids(value)
     assert bad.value.code == code
@@ -299,7 +300,7 @@ def test_a_pdf_goes_as_it_is_to_a_model_that_reads_it_and_else_as_its_text(ada, 
     document = api_messages(session)[0]["content"][0]
     assert (document["type"], document["title"]) == ("document", "a.pdf")
     assert base64.b64decode(document["source"]["data"]) == data
-    settings.MODEL_READS_PDF = False
+    settings.FILES = replace(settings.FILES, sends_pdf=False)
     # What was sent stays as it was.
     assert api_messages(session)[0]["content"][0] == document
     said = blocks_of(ada, kept)
@@ -323,7 +324,7 @@ def test_files_without_words_are_said_to_be_that(ada):
 
 def test_the_texts_of_a_message_share_the_room(ada, settings):
     kept = [store.store_file(ada, "a.txt", b"a" * 900), store.store_file(ada, "b.txt", b"b" * 5000)]
-    settings.FILE_TEXT = 2000
+    settings.FILES = replace(settings.FILES, text_max_chars=2000)
     _, short, long, _ = blocks_of(ada, *kept)
     assert "a" * 900 in short["text"]
     assert 900 < long["text"].count("b") < 1100
@@ -361,7 +362,7 @@ def test_all_pdfs_of_a_request_have_no_more_pages_than_the_api_takes(ada, monkey
 
 
 def test_when_texts_need_more_room_the_oldest_are_released_down_to_half_of_it(ada, settings):
-    settings.FILE_TEXT = 1000
+    settings.FILES = replace(settings.FILES, text_max_chars=1000)
     session_id = uuid.uuid4()
     requests = []
     for name in "abcd":
@@ -422,7 +423,7 @@ def test_a_page_shows_images_and_names_and_asks_the_database_for_none_of_it(
 
 def test_where_nothing_may_be_attached_no_button_says_otherwise(signed_in, settings):
     assert "Attach files" in signed_in.get("/").content.decode()
-    settings.FILE_KINDS = []
+    settings.FILES = replace(settings.FILES, kinds=[])
     assert "Attach files" not in signed_in.get("/").content.decode()
     assert upload(signed_in).json()["code"] == "type"
 
@@ -580,7 +581,7 @@ def form(client, session_id, client_id, text, *uploads):
 
 @pytest.mark.django_db(transaction=True)
 def test_what_a_form_brings_that_is_refused_is_told_on_the_page(signed_in, settings):
-    settings.FILES_OF_A_MESSAGE = 1
+    settings.FILES = replace(settings.FILES, message_max_files=1)
     several = form(signed_in, uuid.uuid4(), uuid.uuid4(), "My words", ("a.txt", b"Tea"), ("b.txt", b"Milk"))
     assert several.status_code == 422
     assert "A message can have 1 files" in several.content.decode()

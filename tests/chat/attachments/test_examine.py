@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import zlib
+from dataclasses import replace
 
 import pytest
 from PIL import Image
@@ -98,7 +99,7 @@ def test_a_page_without_end_is_cut():
 
 
 def test_the_process_that_reads_writes_no_more_than_is_read(settings, monkeypatch):
-    settings.FILE_TEXT = 100_000
+    settings.FILES = replace(settings.FILES, text_max_chars=100_000)
     monkeypatch.setattr("chat.attachments.examine.output_max_bytes", lambda longest: 200)
     # Its one line of text does not come whole.
     data = files.docx(files.paragraph("x" * 500))
@@ -115,7 +116,7 @@ def test_a_text_that_speaks_of_pdfs_is_a_text(settings):
     text = "A PDF begins with %PDF-1.7 in its first line."
     said = examine_file("notes.md", text.encode())
     assert (said.kind, said.media_type, said.text) == ("text", "text/markdown", text)
-    settings.FILE_KINDS = ["pdf"]
+    settings.FILES = replace(settings.FILES, kinds=["pdf"])
     with pytest.raises(FileRefusedError) as refused:
         examine_file("notes.md", text.encode())
     assert refused.value.code == "corrupt"
@@ -174,7 +175,7 @@ def test_text_is_read_by_its_byte_order_mark_or_as_utf8(data):
 
 
 def test_a_long_text_is_cut_in_its_middle(settings):
-    settings.FILE_TEXT = 1000
+    settings.FILES = replace(settings.FILES, text_max_chars=1000)
     said = examine_file("a.txt", b"a" * 5000 + b"end")
     assert len(said.text) < 1100
     assert "the file is longer" in said.text
@@ -193,7 +194,7 @@ def test_a_long_text_is_cut_in_its_middle(settings):
     ],
 )
 def test_a_refusal_is_one_sentence(settings, data, code, sentence):
-    settings.FILE_SIZE = 1024
+    settings.FILES = replace(settings.FILES, max_bytes=1024)
     with pytest.raises(FileRefusedError) as refused:
         examine_file("x", data)
     assert refused.value.code == code
@@ -201,7 +202,7 @@ def test_a_refusal_is_one_sentence(settings, data, code, sentence):
 
 
 def test_a_kind_that_the_settings_leave_out_is_refused(settings):
-    settings.FILE_KINDS = ["text"]
+    settings.FILES = replace(settings.FILES, kinds=["text"])
     with pytest.raises(FileRefusedError) as refused:
         examine_file("cat.txt", files.image())
     assert refused.value.code == "type"

@@ -75,7 +75,7 @@ def test_undoing_a_summary_stops_the_one_that_is_being_made_of_it(ada, first):
     asked.refresh_from_db()
     assert asked.state == ContextRound.State.STOPPED
     with pytest.raises(make.ClaimLostError):
-        claimed.heartbeat()
+        claimed.renew()
 
 
 def test_a_summary_that_is_stopped_while_an_extract_is_written_fails_no_turn(ada, first, monkeypatch):

@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from dataclasses import replace
 
 import pytest
 from django.utils import translation
@@ -142,7 +143,7 @@ def test_text_that_cannot_be_stored_is_refused_in_the_readers_language(settings,
 
 
 def test_a_message_may_have_only_so_many_files(settings):
-    settings.FILES_OF_A_MESSAGE = 3
+    settings.FILES = replace(settings.FILES, message_max_files=3)
     with pytest.raises(InvalidTextError) as refused:
         client_frame(SEND | {"files": [str(uuid.uuid4()) for _ in range(4)]})
     assert refused.value.code == "too_many"

@@ -1,6 +1,7 @@
 """Beats: when a model is asked, what comes of its answer, and how little it may do."""
 
 import datetime as dt
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -96,12 +97,12 @@ def test_nothing_runs_before_a_person_switches_it_on(ada, clock, scripted, put, 
     put(ada, "HEARTBEAT.md", "- [ ] Watch the oven\n")
     planning.heartbeat_of(ada)
     assert clock.work(days=1) is None
-    settings.HEARTBEAT = "on"
+    settings.HEARTBEAT = replace(settings.HEARTBEAT, mode="on")
     Schedule.objects.all().delete()
     scripted.script(quietly())
     clock.work(minutes=1)
     assert clock.work(minutes=30).outcome == "quiet"
-    settings.HEARTBEAT = "disabled"
+    settings.HEARTBEAT = replace(settings.HEARTBEAT, mode="disabled")
     planning.sweep()
     assert Beat.objects.to_send() == []
 
@@ -137,16 +138,16 @@ def test_at_48_beats_or_at_its_tokens_a_day_is_over(heartbeat, ada, clock, scrip
     clock.now = clock.now.replace(hour=7, minute=0) + dt.timedelta(days=1)
     scripted.script(quietly())
     assert clock.work(minutes=0).outcome == "quiet"
-    settings.HEARTBEAT_TOKENS = Beat.objects.order_by("pk").last().tokens
+    settings.HEARTBEAT = replace(settings.HEARTBEAT, day_max_tokens=Beat.objects.order_by("pk").last().tokens)
     Schedule.objects.update(quiet_hash="")
     assert said(clock.work(minutes=30)) == ("skipped", "beat.tokens_used")
-    settings.HEARTBEAT_TOKENS += 1
+    settings.HEARTBEAT = replace(settings.HEARTBEAT, day_max_tokens=settings.HEARTBEAT.day_max_tokens + 1)
     scripted.script(quietly())
     assert clock.work(minutes=30).outcome == "quiet"
 
 
 def test_a_model_that_fails_is_asked_later_and_after_five_times_no_more(heartbeat, ada, clock, scripted, settings):
-    settings.HEARTBEAT_HOURS = (0, 24)
+    settings.HEARTBEAT = replace(settings.HEARTBEAT, hours=(0, 24))
     Schedule.objects.update(from_time=dt.time(0), until_time=dt.time(0))
     scripted.default = lambda body: answer(stop_reason="refusal")
     beat = clock.work(minutes=15)

@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 from django.utils import translation
@@ -134,7 +135,7 @@ def test_only_a_conversation_of_a_person_may_propose(ada, settings):
     for changed in ({"kind": "beat"}, {"kind": "sub"}, {"mode": "temporary"}, {"mode": "chat"}):
         other = ChatSession(owner=ada, agent=default_agent(), **changed)
         assert "schedule" not in {tool.name for tool in extensions.tools_for(other)}
-    settings.HEARTBEAT = "disabled"
+    settings.HEARTBEAT = replace(settings.HEARTBEAT, mode="disabled")
     assert "schedule" not in {tool.name for tool in extensions.tools_for(session)}
 
 

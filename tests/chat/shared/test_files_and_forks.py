@@ -1,6 +1,7 @@
 """Files of a member in a conversation that another one began, and forks, which are private to who forks it."""
 
 import uuid
+from dataclasses import replace
 from io import BytesIO
 
 import pytest
@@ -81,7 +82,7 @@ def test_a_fork_is_private_and_has_its_own_files(cast, stranger):
 
 
 def test_a_fork_takes_no_more_files_than_its_person_has_room_for(cast, settings):
-    settings.FILE_SPACE = cast.file.size
+    settings.FILES = replace(settings.FILES, person_max_bytes=cast.file.size)
     last = cast.session.messages.order_by("seq").last()
     for _ in range(2):
         made = forking.fork(cast.rita, last.pk)

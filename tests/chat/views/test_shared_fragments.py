@@ -2,6 +2,7 @@
 person."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from django.core.cache import caches
@@ -83,7 +84,7 @@ def test_a_part_is_cached_for_each_language(ada, pages):
 
 def test_a_changed_setting_changes_the_cached_part(pages, settings):
     assert 'name="files"' in shown(*pages[0])
-    settings.FILE_KINDS = []
+    settings.FILES = replace(settings.FILES, kinds=[])
     assert 'name="files"' not in shown(*pages[0])
 
 

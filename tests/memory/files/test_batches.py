@@ -7,11 +7,15 @@ import pytest
 from django.db import DatabaseError, connection
 from django.test.utils import CaptureQueriesContext
 
+from memory import projections
 from memory.files import scan, watch
 from memory.files.folders import folder_of
 from memory.files.scan import scan_folder
 from memory.index import documents as index
+from memory.index import vectors
 from memory.models import DocumentIndex, MemoryDocument, MemoryRevision
+from memory.signals import together
+from memory.transfer import workspace
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PATHS = [f"page-{number}.md" for number in range(8)]
@@ -36,8 +40,8 @@ def imported(space):
 
 def test_many_files_are_indexed_together_and_each_has_its_revision(space, pages, monkeypatch):
     indexed = []
-    together = index.index_documents
-    monkeypatch.setattr(index, "index_documents", lambda ids, *more: indexed.append(len(ids)) or together(ids, *more))
+    at_once = index.index_documents
+    monkeypatch.setattr(index, "index_documents", lambda ids, *more: indexed.append(len(ids)) or at_once(ids, *more))
     assert scan_folder(space) == set()
     assert indexed == [len(PATHS)]
     assert imported(space) == PATHS
@@ -84,3 +88,42 @@ def test_a_batch_takes_few_statements_and_one_transaction_more_than_its_indexing
     # One alone takes about twice as many.
     assert len(queries) <= 26 * len(PATHS)
     assert sum(query["sql"] == "COMMIT" for query in queries) <= 4
+
+
+def test_an_imported_folder_is_indexed_embedded_and_written_in_batches(space, ada, tmp_path, monkeypatch):
+    monkeypatch.setattr(projections, "BATCH_DOCUMENTS", 3)
+    monkeypatch.setattr(vectors, "BATCH_TEXTS", 4)
+    monkeypatch.setattr(workspace, "BATCH_FILES", 2)
+    for path in PATHS:
+        (tmp_path / path).write_text(f"- one\n- {path} of the violin\n")
+    (tmp_path / "long.md").write_text("".join(f"- {number} violins\n" for number in range(250)))
+    (tmp_path / "bad.md").write_bytes(b"\xff\x00")
+    indexed = []
+    at_once = index.index_documents
+    monkeypatch.setattr(index, "index_documents", lambda ids, *more: indexed.append(len(ids)) or at_once(ids, *more))
+    report = workspace.import_folder(tmp_path, space, ada)
+    assert sorted(report.written) == ["long.md", *PATHS]
+    assert list(report.refused) == ["bad.md"]
+    assert indexed == [3, 3, 3]
+    assert not MemoryDocument.objects.to_index().exists()
+    assert not MemoryDocument.objects.to_mirror().exists()
+    for path in report.written:
+        assert (folder_of(space) / path).read_text() == (tmp_path / path).read_text()
+    waiting = DocumentIndex.objects.filter(embedded_by=None).values_list("document__path", flat=True)
+    # The worker embeds what is too much for a save.
+    assert list(waiting) == ["long.md"]
+
+
+def test_a_file_that_is_there_before_its_new_document_is_not_overwritten(space, append, monkeypatch):
+    folder_of(space).mkdir(parents=True, exist_ok=True)
+    for path in PATHS:
+        (folder_of(space) / path).write_text(f"- mine in {path}\n")
+        os.utime(folder_of(space) / path, (time.time() - 60, time.time() - 60))
+    with together():
+        for path in PATHS:
+            append(space, "- theirs\n", path)
+    for path in PATHS:
+        texts = [each.content for each in MemoryDocument.objects.filter(space=space, path__startswith=path[:-3])]
+        texts += [(folder_of(space) / path).read_text()]
+        assert any(f"- mine in {path}" in text for text in texts)
+        assert any("- theirs" in text for text in texts)

@@ -160,7 +160,7 @@ def test_a_worker_that_read_the_line_stores_nothing_of_it(talk, summarised, forg
     with pytest.raises(ClaimLostError):
         made.finish(summary=WORDS)
     with pytest.raises(ClaimLostError):
-        made.heartbeat(steps=[WORDS])
+        made.renew(steps=[WORDS])
     made.refresh_from_db()
     assert (made.status, made.steps, made.attempts, made.token) == ("queued", [], 0, None)
     assert not is_held()

@@ -1,5 +1,6 @@
 """The index follows its document: only what changed is written, nothing is embedded twice, nothing older wins."""
 
+import random
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -7,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import IntegrityError, connection, transaction
 
+from memory.documents.write import Author, Replace, Source, apply
+from memory.forgetting.forget import forget
 from memory.index import documents as indexing
 from memory.index import vectors
 from memory.index.documents import index_document
@@ -232,3 +235,80 @@ def test_forced_indexing_that_is_interrupted_leaves_everything_found(ada, write,
     assert [search(ada, f"kayak{n}")[0].path for n in range(4)] == [f"{n}.md" for n in range(4)]
     status.index_all(ada, force=True)
     assert list(TextVector.objects.order_by("id").values_list("id", flat=True)) == before
+
+
+LONG = "# Notes\n\n" + "".join(f"- Entry {number} about the blue kayak\n" for number in range(40))
+
+
+def index_of(document):
+    """All that is stored of the index, without the ids of rows."""
+    chunks = MemoryChunk.objects.filter(document=document).order_by("ordinal")
+    index = DocumentIndex.objects.get(document=document)
+    columns = ("ordinal", "start_line", "end_line", "heading", "text", "text_key")
+    stored = bytes(index.data), index.units, index.version, index.embedded_by_id, bytes(index.bits or b"")
+    return list(chunks.values_list(*columns)), stored
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_index_that_is_continued_is_that_of_a_fresh_one(space, document_of, monkeypatch, seed):
+    monkeypatch.setattr(indexing, "CONTINUED_MIN_CHARS", 100)
+    chosen, continued = random.Random(seed), []
+    made = indexing.IndexContent.of
+    monkeypatch.setattr(indexing.IndexContent, "of", lambda *of: continued.append((found := made(*of)).first) or found)
+    pieces = [
+        "- Something new",
+        "Ada: hello",
+        "",
+        "# Heading",
+        "```",
+        "text that goes on",
+        "| a | b |",
+        "der und die",
+        "x" * 700,
+    ]
+    content, version = LONG, 0
+    for _ in range(8):
+        lines = content.split("\n")
+        for _ in range(chosen.randint(1, 3)):
+            at = len(lines) if chosen.random() < 0.6 else chosen.randint(0, len(lines))
+            lines[at : at + chosen.randint(0, 2)] = [chosen.choice(pieces) for _ in range(chosen.randint(0, 4))]
+        content = "\n".join(lines)
+        revision = apply(space, "MEMORY.md", Replace(content, version), Author(Source.PAGE, space.owner))
+        version = revision.number if revision else version
+        if chosen.random() < 0.7 and version:
+            index_document(document_of(space).pk)
+            found = index_of(document_of(space))
+            index_document(document_of(space).pk, force=True)
+            vectors.embed_document(document_of(space).pk)
+            assert found == index_of(document_of(space))
+    assert max(continued) > 0
+
+
+def test_a_line_that_is_appended_writes_and_embeds_only_itself(space, append, document_of, monkeypatch):
+    monkeypatch.setattr(indexing, "CONTINUED_MIN_CHARS", 100)
+    document = append(space, LONG).document
+    index_document(document.pk)
+    terms = []
+    monkeypatch.setattr(indexing, "terms_of", lambda text, language: terms.append(text) or [])
+    append(space, "- Ada likes tea\n")
+    index_document(document.pk)
+    # The last line before it might have gone on.
+    assert terms == ["- Entry 39 about the blue kayak", "- Ada likes tea"]
+    index = DocumentIndex.objects.get()
+    assert index.embedded_by_id is not None
+    assert index.units == 42
+
+
+def test_after_a_forgetting_the_whole_index_is_made_anew(space, ada, append, document_of, monkeypatch, search):
+    monkeypatch.setattr(indexing, "CONTINUED_MIN_CHARS", 100)
+    document = append(space, LONG).document
+    index_document(document.pk)
+    forget(space, ["- Entry 3 about the blue kayak"], ada)
+    index_document(document.pk)
+    append(space, "- Ada likes tea\n")
+    index_document(document.pk)
+    found = index_of(document_of(space))
+    assert "- Entry 3 about the blue kayak" not in [text for *_, text, _ in found[0]]
+    index_document(document.pk, force=True)
+    vectors.embed_document(document.pk)
+    assert found == index_of(document_of(space))

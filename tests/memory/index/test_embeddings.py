@@ -1,7 +1,9 @@
 """Embedding servers: batches, retries, failures; search goes on by words."""
 
 import importlib.util
+import socket
 import time
+from dataclasses import replace
 from io import StringIO
 
 import numpy as np
@@ -16,6 +18,7 @@ from memory.index.embeddings.failures import EmbeddingError
 from memory.models import DocumentIndex, EmbeddingModel, MemoryDocument, TextVector
 from memory.search import cache
 from oneclaw.models import Space, Spend
+from tests.canary import Resolver
 from tests.embedding_server import letters
 from tests.spending import NOBODY
 
@@ -170,7 +173,7 @@ def test_a_width_that_another_process_has_seen_counts_here_too(ada, write, searc
 def test_a_large_memory_is_searched_by_signs_again_after_another_width(
     ada, write, search, embeddings, settings, monkeypatch
 ):
-    settings.EXACT_UNITS = 2
+    settings.SEARCH = replace(settings.SEARCH, exact_max_chunks=2)
     monkeypatch.setattr(cache, "CACHED_MIN_CHUNKS", 1)
     write(ada, "MEMORY.md", NOTES)
     vectors.embed_pending()
@@ -284,6 +287,20 @@ def test_an_answer_that_drips_is_given_up_in_time(ada, write, search, embeddings
     assert "kayak" in search(ada, "kayak")[0].snippet
     assert time.monotonic() - started < 2
     assert "does not end" in vectors.notice()
+
+
+def test_a_server_whose_name_has_a_link_local_address_is_sent_nothing(
+    ada, write, search, embeddings, settings, monkeypatch
+):
+    resolver = Resolver()
+    resolver.names["metadata.example.org"] = [["169.254.169.254"]]
+    monkeypatch.setattr(socket, "getaddrinfo", resolver)
+    settings.OPENAI_BASE_URL = "http://metadata.example.org/v1"
+    write(ada, "MEMORY.md", NOTES)
+    vectors.embed_pending()
+    assert "kayak" in search(ada, "kayak")[0].snippet
+    assert "ONECLAW_OUTGOING_NETWORKS" in vectors.notice()
+    assert embeddings.asked == []
 
 
 def test_the_memory_page_and_the_admin_say_that_search_goes_by_words_alone(

@@ -1,5 +1,8 @@
 """Golden questions: kept once, run, and compared after a change; and why a line is not found."""
 
+import re
+from dataclasses import replace
+
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -56,7 +59,7 @@ def test_a_change_of_a_setting_runs_them_again_and_a_lower_share_is_told(remembe
     assert LabRun.objects.count() == 1
     assert golden.drop(remembered) is None
     write(ada, "MEMORY.md", "- Nothing of the kind\n")
-    settings.HALF_LIFE = 7
+    settings.SEARCH = replace(settings.SEARCH, half_life_days=7)
     tasks.run_golden_questions()
     assert LabRun.objects.count() == 2
     newest, before = golden.drop(remembered)
@@ -90,7 +93,7 @@ def test_the_command_says_the_share_and_fails_after_a_drop(remembered, ada, sett
     call_command("memory", "lab", "--user", ada.email)
     assert "1 of 1 questions find their line." in capsys.readouterr().out
     write(ada, "MEMORY.md", "- Nothing of the kind\n")
-    settings.MMR = 0.6
+    settings.SEARCH = replace(settings.SEARCH, relevance=0.6)
     with pytest.raises(CommandError, match="1 of 1 found it"):
         call_command("memory", "lab", "--user", ada.email, "--json")
     assert '"found": 0' in capsys.readouterr().out
@@ -132,7 +135,10 @@ def test_a_person_asks_keeps_runs_and_removes(client, remembered, ada):
     client.force_login(ada)
     text = client.get("/memory/lab?q=What is the boat called?&why=peanuts").content.decode()
     assert "The boat is called Heron" in text
-    assert "<meter" in text
+    # A bar is as long as its number says.
+    bars = re.findall(r'value="(\d+)">(\d+)</meter> (\d+) %', text)
+    assert len(bars) == text.count("<meter")
+    assert all(value == shown == said for value, shown, said in bars)
     client.post("/memory/lab/keep", {"question": "What is the boat called?", "expected": "The boat is called Heron"})
     assert "1 of 1 question finds its line." in client.post("/memory/lab/run", follow=True).content.decode()
     assert "found as result 1" in client.get("/memory/lab").content.decode()

@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from dataclasses import replace
 
 import pytest
 
@@ -73,7 +74,7 @@ async def test_it_is_sent_whole_as_data_again_on_retry_and_leaves_with_the_role(
 
 
 async def test_of_a_long_document_the_passages_are_sent_that_fit_the_message(ada, space, scripted, settings):
-    settings.LIBRARY_ATTACHED = 1000
+    settings.LIBRARY_LIMITS = replace(settings.LIBRARY_LIMITS, attached_max_tokens=1000)
     long = "\n\n".join(f"Chapter {number} is about the weather of day {number}." for number in range(400))
     file = await in_database(put, space, "log.md", f"{long}\n\nThe anchor was lost near Lindau.\n\n{long}")
     talk = Talk(ada, scripted)

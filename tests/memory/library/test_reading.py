@@ -3,6 +3,7 @@
 import datetime as dt
 import io
 import threading
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -134,7 +135,7 @@ def test_a_file_that_cannot_be_read_says_why(put, name, data, sentence):
 
 
 def test_an_image_or_a_file_that_is_too_large_is_refused_at_once(ada, space, settings):
-    settings.LIBRARY_FILE_SIZE = 10
+    settings.LIBRARY_LIMITS = replace(settings.LIBRARY_LIMITS, file_max_bytes=10)
     for data, code in ((b"x" * 11, "too_large"), (files.image()[:8], "type"), (b"", "empty")):
         with pytest.raises(FileRefusedError) as refused:
             library.add(space, ada, "a.txt", data)
@@ -189,7 +190,7 @@ def test_a_file_that_its_reader_does_not_survive_is_given_up(put, ada, space):
 
 
 def test_a_long_file_is_cut_at_the_limits(put, settings):
-    settings.LIBRARY_PAGES, settings.LIBRARY_TEXT = 2, 1000
+    settings.LIBRARY_LIMITS = replace(settings.LIBRARY_LIMITS, file_max_pages=2, file_max_chars=1000)
     version = put("long.pdf", files.pdf("One", "Two", "Three"))
     assert (version.pages, version.pages_read, version.is_cut) == (3, 2, True)
     assert put("long.md", b"x" * 1001).is_cut

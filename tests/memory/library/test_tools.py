@@ -1,5 +1,7 @@
 """documents_search and documents_get: passages and pages of files that the conversation may read, and nothing else."""
 
+from dataclasses import replace
+
 import pytest
 
 from chat.extensions import ToolCall, ToolError, tools_for
@@ -72,7 +74,7 @@ def test_a_small_file_comes_whole_and_once(use, space, put, settings):
     put(space, "notes.md", text.encode())
     (hit,) = use(SEARCH, query="What does the plantation cost?").content["results"]
     assert (hit["whole"], hit["start_line"], hit["end_line"], hit["text"]) == (True, 1, 7, text)
-    settings.LIBRARY_WHOLE = 0
+    settings.LIBRARY_LIMITS = replace(settings.LIBRARY_LIMITS, whole_max_chars=0)
     assert "whole" not in use(SEARCH, query="What does the plantation cost?").content["results"][0]
 
 

@@ -220,11 +220,11 @@ def test_heartbeats_end_with_the_claim_and_with_the_work(session, say, monkeypat
     monkeypatch.setattr(Flush, "LEASE_SECONDS", 0.1)
     say(session, "first")
     claim = claims.claim_flush(flush.request(session, "switched").pk)
-    with claim.flush.heartbeats():
+    with claim.flush.renewals():
         Flush.objects.update(token=uuid.uuid4(), lease_until=BEFORE)
         time.sleep(0.2)
         assert Flush.objects.get().lease_until == BEFORE
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("heartbeats")]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("renewals")]
 
 
 def test_tools_and_hidden_branches_are_not_shown_to_the_model(session, say, scripted):

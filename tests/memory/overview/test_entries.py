@@ -8,7 +8,7 @@ from memory.documents import write
 from memory.documents.write import Author, Replace, Source
 from memory.forgetting.forget import forget
 from memory.models import DocumentOverview, MemoryDocument, Topic
-from memory.overview.entries import entries_of
+from memory.overview.entries import OverviewWaitsError, compile_overview, entries_of, overview_for_page
 
 
 def listed(document):
@@ -83,3 +83,32 @@ def test_any_history_ends_with_one_number_for_each_line(space, document_of, seed
         if chosen.random() < 0.5:
             entries_of(document_of(space))
     assert listed(document_of(space)) == list(zip(lines, owners, strict=True))
+
+
+LONG = "".join(f"- Entry {number}\n" for number in range(1_200))
+
+
+def test_a_page_leaves_many_new_lines_to_a_worker(curated, document_of, space):
+    document = curated(LONG)
+    with pytest.raises(OverviewWaitsError):
+        overview_for_page(document)
+    compile_overview(document.pk)
+    assert len(overview_for_page(document_of(space)).spans) == 2_400
+
+
+def test_a_page_compiles_few_new_lines_of_a_long_document_itself(curated):
+    compile_overview(curated(LONG).pk)
+    assert overview_for_page(curated(f"{LONG}- tea\n")).version == 2
+
+
+def test_a_page_leaves_a_long_document_that_was_replaced_to_a_worker(curated):
+    compile_overview(curated(LONG).pk)
+    with pytest.raises(OverviewWaitsError):
+        overview_for_page(curated(LONG.replace("Entry", "Item")))
+
+
+def test_the_overview_of_a_deleted_document_is_not_compiled(space, curated):
+    document = curated(LONG)
+    write.apply(space, "MEMORY.md", write.Delete(1), Author(Source.PAGE, space.owner))
+    compile_overview(document.pk)
+    assert not DocumentOverview.objects.exists()

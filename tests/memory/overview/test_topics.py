@@ -38,3 +38,17 @@ def test_the_heading_above_an_entry_counts():
 
 def test_an_entry_without_words_is_of_no_topic():
     assert topics_of([("", "—"), ("", "")]) == [Topic.OTHER, Topic.OTHER]
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("A kindergarten", Topic.OTHER),
+        ("Kundenliste: 40", Topic.WORK),
+        ("かれはピーナッツアレルギーがある", Topic.HEALTH),
+        ("His birthday is on the day of his wedding, says his sister", Topic.DATES),
+        ("x" * 4_000 + " sister", Topic.OTHER),
+    ],
+)
+def test_a_word_counts_by_its_beginning_and_without_spaces_anywhere(text, topic):
+    assert topics_of([("", text)]) == [topic]

@@ -1,6 +1,7 @@
 """An answer's memories are listed for its owner, and what they say of one is kept, explained and taken back."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -253,7 +254,7 @@ async def test_what_was_said_in_a_conversation_leads_to_its_moment(ada, known, s
 
 
 async def test_what_is_said_of_a_passage_of_a_document_lowers_it_for_that_person(asked, client, ada, known, settings):
-    settings.LIBRARY_WHOLE = 0
+    settings.LIBRARY_LIMITS = replace(settings.LIBRARY_LIMITS, whole_max_chars=0)
 
     def put():
         texts = {"old.md": "The ferry to Naxos leaves from pier two.", "new.md": "Ferry to Naxos: pier six."}

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from chat.extensions import ContextItem, FinishedAnswer, FinishedCall
+from memory.documents.calls import Made
 from memory.policy.tombstones import BLANK
 from memory.prompt import items
 from memory.provenance import used
@@ -96,7 +97,7 @@ def test_the_best_is_what_is_cited_then_what_is_said_then_what_is_likely():
 
 
 def test_only_what_was_really_saved_counts():
-    saved = FinishedCall("save_memory", {}, "{}", made=7)
-    waits = FinishedCall("save_memory", {}, "{}", made=-7)
+    saved = FinishedCall("save_memory", {}, "{}", made=Made("revision", 7).on_card)
+    waits = FinishedCall("save_memory", {}, "{}", made=Made("suggestion", 7).on_card)
     known = FinishedCall("save_memory", {}, "{}")
     assert used.count(FinishedAnswer("", "", calls=[saved, waits, known])) == {"saved": 1, "made": [7]}

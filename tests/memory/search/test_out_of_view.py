@@ -1,6 +1,7 @@
 """What a summary took out of a conversation's view is found in that conversation, and nothing after it."""
 
 import uuid
+from dataclasses import replace
 
 import pytest
 from django.utils import timezone
@@ -167,7 +168,7 @@ def test_a_cached_transcript_is_not_used_for_another_number_of_its_messages(talk
 
 
 def test_the_vectors_of_a_large_corpus_are_cut_with_its_chunks(talk, summarised, settings, monkeypatch):
-    settings.EXACT_UNITS = 2
+    settings.SEARCH = replace(settings.SEARCH, exact_max_chunks=2)
     monkeypatch.setattr(cache, "CACHED_MIN_CHUNKS", 1)
     cache.clear()
     lines = [f"The {colour} ferry leaves." for colour in ("red", "green", "blue", "white", "black", "grey")]

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from django.utils import timezone
@@ -137,18 +138,18 @@ def test_how_the_legs_weigh_is_a_setting(ada, write, search, settings):
 
     # Words and vectors both speak for the prices: the more they weigh, the more they lead.
     usual = lead()
-    settings.TEXT_WEIGHT = 0.6
+    settings.SEARCH = replace(settings.SEARCH, text_weight=0.6)
     assert lead() > usual + 0.01
-    settings.TEXT_WEIGHT, settings.VECTOR_WEIGHT = 0.3, 1
+    settings.SEARCH = replace(settings.SEARCH, text_weight=0.3, vector_weight=1)
     assert lead() > usual + 0.01
 
 
 def test_how_fast_a_note_fades_is_a_setting(ada, write, search, settings):
-    settings.MMR = 1
+    settings.SEARCH = replace(settings.SEARCH, relevance=1)
     for path in ("memory/2026-01-05.md", "memory/2026-06-05.md"):
         write(ada, path, "- The boiler was serviced.\n- It rained.\n")
     for half_life, first in ((30, "memory/2026-06-05.md"), (0.1, "memory/2026-01-05.md")):
-        settings.HALF_LIFE = half_life
+        settings.SEARCH = replace(settings.SEARCH, half_life_days=half_life)
         found = search(ada, "boiler", slack=0, min_score=0, today=dt.date(2026, 11, 21))
         assert found[0].path == first
 
@@ -175,7 +176,7 @@ def test_no_line_is_in_two_results(ada, write, search):
 
 
 def test_a_filled_passage_stays_in_its_section_and_within_the_length(ada, notes, search, settings):
-    settings.SNIPPET_LENGTH = 120
+    settings.SEARCH = replace(settings.SEARCH, snippet_max_chars=120)
     best = search(ada, "kayak", slack=float("inf"))[0]
     assert (best.start_line, best.end_line) == (4, 5)
     assert len(best.snippet) <= 120
@@ -218,7 +219,7 @@ def test_while_a_document_waits_for_its_index_the_old_one_answers(ada, notes, se
 
 
 def test_of_equal_notes_the_newer_comes_first_and_the_curated_one_never_fades(ada, write, search, settings):
-    settings.MMR = 1
+    settings.SEARCH = replace(settings.SEARCH, relevance=1)
     for path in ("memory/2026-01-05.md", "memory/2026-11-20.md", "MEMORY.md", "memory/2026-06-05.md"):
         write(ada, path, "## 2026-01-05\n\n- The boiler was serviced.\n- It rained.\n")
     paths = [passage.path for passage in search(ada, "boiler", slack=0, min_score=0, today=dt.date(2026, 11, 21))]
@@ -253,7 +254,7 @@ def test_lines_that_say_the_same_make_room_for_others(ada, write, search, settin
         return next(at for at, passage in enumerate(found) if "basil" in passage.snippet)
 
     assert place() == 1
-    settings.MMR = 1
+    settings.SEARCH = replace(settings.SEARCH, relevance=1)
     assert place() == 8
 
 

@@ -1,6 +1,7 @@
 """A large memory is scanned by the signs of its vectors, and what a process keeps of it is never stale."""
 
 import random
+from dataclasses import replace
 from zlib import crc32
 
 import pytest
@@ -68,7 +69,7 @@ def asked():
 
 def test_the_signs_find_what_an_exact_scan_finds(large, settings):
     exact = [large.search(query, 10, 0) for query in asked()]
-    settings.EXACT_UNITS = 1000
+    settings.SEARCH = replace(settings.SEARCH, exact_max_chunks=1000)
     cache.clear()
     spread = [large.search(query, 10, 0) for query in asked()]
     same = [
@@ -82,7 +83,7 @@ def test_the_signs_find_what_an_exact_scan_finds(large, settings):
 
 @pytest.mark.parametrize("limit", [100_000, 1000])
 def test_a_search_of_a_kept_memory_takes_two_round_trips(large, settings, limit, django_assert_num_queries):
-    settings.EXACT_UNITS = limit
+    settings.SEARCH = replace(settings.SEARCH, exact_max_chunks=limit)
     large.search("Who sold the piano?")
     for query in asked()[:5]:
         with django_assert_num_queries(2):
@@ -91,7 +92,7 @@ def test_a_search_of_a_kept_memory_takes_two_round_trips(large, settings, limit,
 
 @pytest.mark.parametrize("limit", [100_000, 1000])
 def test_what_is_kept_is_what_stands_there(ada, stranger, large, write, settings, limit):
-    settings.EXACT_UNITS = limit
+    settings.SEARCH = replace(settings.SEARCH, exact_max_chunks=limit)
     assert "zeppelin" not in str(large.search("zeppelin", min_score=0))
     for path in ("notes/7.md", "notes/new.md"):
         document = write(ada, path, "- A zeppelin landed behind the house.\n")
@@ -108,7 +109,7 @@ def test_what_is_kept_is_what_stands_there(ada, stranger, large, write, settings
 
 
 def test_a_large_memory_of_which_some_waits_for_its_vectors_is_searched(large, ada, write, settings):
-    settings.EXACT_UNITS, settings.EMBEDDINGS = 1000, "none"
+    settings.SEARCH, settings.EMBEDDINGS = replace(settings.SEARCH, exact_max_chunks=1000), "none"
     write(ada, "notes/late.md", "- A zeppelin landed behind the house.\n")
     settings.EMBEDDINGS = "local"
     assert DocumentIndex.objects.filter(bits=None).count() == 1
@@ -118,7 +119,7 @@ def test_a_large_memory_of_which_some_waits_for_its_vectors_is_searched(large, a
 
 
 def test_a_memory_that_grows_large_is_searched_by_meaning_on(large, ada, write, settings):
-    settings.EXACT_UNITS = 2000
+    settings.SEARCH = replace(settings.SEARCH, exact_max_chunks=2000)
     assert large.search("Who sold the piano?", min_score=0)[0].vector_score
     write(ada, "notes/new.md", "- A zeppelin landed behind the house.\n")
     vectors.embed_pending()
@@ -130,7 +131,7 @@ def test_a_memory_that_grows_large_is_searched_by_meaning_on(large, ada, write, 
 
 
 def test_a_sample_whose_vectors_come_late_is_read_again(large, ada, settings, monkeypatch):
-    settings.EXACT_UNITS = 1000
+    settings.SEARCH = replace(settings.SEARCH, exact_max_chunks=1000)
     monkeypatch.setattr(cache, "SAMPLE_CHUNKS", 200)
     documents = list(MemoryDocument.objects.values_list("pk", flat=True))
     documents.sort(key=lambda pk: crc32(str(pk).encode()), reverse=True)
@@ -158,7 +159,7 @@ def test_near_words_stay_known_while_another_thread_forgets_them(monkeypatch):
 
 
 def test_vectors_come_back_after_a_question_that_had_none(large, settings, monkeypatch):
-    settings.EXACT_UNITS = 1000
+    settings.SEARCH = replace(settings.SEARCH, exact_max_chunks=1000)
     asks = vectors.question_vector
     monkeypatch.setattr(vectors, "question_vector", lambda *_: None)
     assert large.search("Who sold the piano?", min_score=0)[0].vector_score == 0

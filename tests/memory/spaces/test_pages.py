@@ -99,12 +99,12 @@ def test_with_a_second_person_an_editor_proposes_and_an_owner_edits(page, post, 
 def test_a_saved_line_offers_to_be_proposed_on_its_card(page, post, private, space, kitchen, ada, bob, say):
     message = say(private, "I like tea.", role="assistant")
     apply(space, "MEMORY.md", Append("- The landlord is Gustav.\n"), Author(Source.TOOL, ada, message_id=message.pk))
-    from memory.tools.saved import states
+    from memory.tools.saved import outcomes
 
     made = MemoryRevision.objects.get().pk
 
     def card():
-        return states([made])[made]["html"]
+        return outcomes([made])[made]["html"]
 
     assert "Propose to “Kitchen”" in card()
     assert "Saved to your own memory." in card()

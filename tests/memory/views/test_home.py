@@ -276,3 +276,30 @@ def test_a_line_and_a_document_are_put_back(client, page, on, document_of, space
     assert document_of(space).content == "- Likes tea\n- Lives in Zurich\n"
     for broken in ({"number": 9, "line": 0}, {"number": 1, "line": 9}, {"number": "", "line": 0}, {"number": 1}):
         assert client.post(address, broken).status_code == 400
+
+
+def test_an_imported_memory_is_sorted_by_a_worker_and_the_page_says_so(page, client, space):
+    content = "".join(f"- Works at place {number}\n" for number in range(1_200))
+    write.apply(space, "MEMORY.md", Replace(content, 0), Author(Source.IMPORT, space.owner))
+    document = MemoryDocument.objects.get(space=space)
+    shown = page("/memory/")
+    assert "is being sorted into topics" in shown
+    assert f"/memory/{document.pk}/" in shown
+    assert "Nothing is remembered yet" not in shown
+    assert client.get("/memory/", headers={"HX-Request": "true"}).status_code == 204
+    assert client.get("/memory/topics/2").url == f"/memory/?space={space.pk}"
+    tasks.compile_overview(document.pk)
+    shown = page("/memory/")
+    assert "is being sorted" not in shown
+    assert "Works at place 0" in shown
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("path", ["MEMORY.md", "memory/2026-11-03.md"])
+def test_a_long_curated_memory_is_sent_to_a_worker_when_it_is_written(space, monkeypatch, path):
+    sent = []
+    monkeypatch.setattr("memory.overview.entries.hint", lambda task, pk: sent.append((task, pk)))
+    made = write.apply(space, path, Append("- tea\n" * 2_000), Author(Source.IMPORT, space.owner))
+    assert sent == ([("memory.tasks.compile_overview", made.document_id)] if path == "MEMORY.md" else [])
+    write.apply(space, "notes.md", Append("- tea\n"), Author(Source.IMPORT, space.owner))
+    assert len(sent) <= 1

@@ -4,6 +4,7 @@ import io
 import json
 import tracemalloc
 import zipfile
+from dataclasses import replace
 
 import pytest
 
@@ -59,7 +60,8 @@ def test_no_more_of_an_archive_is_unpacked_than_it_may_have_and_a_file_counts_on
 
 @pytest.mark.django_db(transaction=True)
 def test_a_file_that_is_too_large_is_refused_and_the_others_are_taken_in(ada, settings):
-    settings.LIBRARY_FILE_SIZE = settings.FILE_SIZE = 2 * MEGABYTE_BYTES
+    settings.LIBRARY_LIMITS = replace(settings.LIBRARY_LIMITS, file_max_bytes=2 * MEGABYTE_BYTES)
+    settings.FILES = replace(settings.FILES, max_bytes=2 * MEGABYTE_BYTES)
     bomb = packed(
         **{
             "memory/MEMORY.md": b"- Likes tea.\n",

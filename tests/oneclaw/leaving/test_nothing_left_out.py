@@ -43,6 +43,7 @@ LEFT_OUT = {
     "chat.Schedule.proposal_key": CODE,
     "chat.Schedule.quiet_hash": CODE,
     "chat.Schedule.zone": "follows the person's timezone",
+    "oneclaw.Budget.timezone": "that of the admin who made it",
     "chat.SessionRoute": "is a channel of this server",
     "chat.SharedLink": ACCESS,
     "chat.SubTask": RUNNING,

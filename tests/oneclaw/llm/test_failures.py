@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from oneclaw import llm
 from oneclaw.llm.failures import failure_of_response
+from oneclaw.reasons import Reason
 from tests.scripted import (
     Reply,
     answer,
@@ -292,7 +293,10 @@ async def test_stopping_passes_through(scripted):
 def test_every_failure_has_its_own_sentence_and_a_code_of_the_protocol():
     protocol = (Path(__file__).parents[3] / "docs" / "protocol.md").read_text()
     failures = list(kinds_of(llm.ModelRequestError))
-    parameters = {llm.BudgetUsedUpError: ("all", "day", timezone.now())}
+    parameters = {
+        llm.BudgetUsedUpError: ("all", "day", timezone.now()),
+        llm.AddressRefusedError: (Reason("outgoing.form_refused", {"host": "h"}),),
+    }
     sentences = {failure(*parameters.get(failure, ())).sentence for failure in failures}
     assert len(sentences) == len(failures) >= 14
     for failure in failures:

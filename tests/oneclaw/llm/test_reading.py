@@ -6,14 +6,15 @@ import json
 import socket
 import ssl
 import struct
-import subprocess
 from contextlib import aclosing
 
 import pytest
 
 from oneclaw import llm
-from oneclaw.llm import connection, facts
+from oneclaw.llm import facts
 from oneclaw.llm.transport import reading
+from oneclaw.outgoing import certificates
+from tests.certificates import made
 from tests.spending import NOBODY, Spending
 
 REQUEST = llm.Request("claude-test", [], [{"role": "user", "content": "Hello?"}])
@@ -141,13 +142,7 @@ async def test_texts_of_one_frame_are_read_together_and_the_first_at_once(settin
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
     """A certificate of 127.0.0.1, and its key."""
-    folder = tmp_path_factory.mktemp("certificate")
-    files = folder / "certificate.pem", folder / "key.pem"
-    name = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    out = ["-nodes", "-days", "2", "-out", str(files[0]), "-keyout", str(files[1])]
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", *name, *out]
-    subprocess.run(command, check=True, capture_output=True)
-    return files
+    return made(tmp_path_factory.mktemp("certificate"), "IP:127.0.0.1")
 
 
 @pytest.mark.parametrize("cut", [cut_with_reset, cut_with_end])
@@ -159,7 +154,7 @@ async def test_what_arrived_before_a_cut_is_kept_although_it_was_held(
     if encrypted:
         serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         serving.load_cert_chain(*certificate)
-        monkeypatch.setattr(connection, "_certificates", lambda _: ssl.create_default_context(cafile=certificate[0]))
+        monkeypatch.setattr(certificates, "trusted", lambda: ssl.create_default_context(cafile=certificate[0]))
     async with upstream(settings, serving) as served, aclosing(llm.stream(REQUEST, Spending(NOBODY))) as events:
         holding = asyncio.ensure_future(anext(events))
         writer = await served.asked.get()

@@ -24,7 +24,7 @@ def test_no_file_names_an_address(path):
     assert "://" not in path.read_text()
 
 
-@pytest.mark.parametrize("name", ["run.txt", "saml.txt", "test.txt", "installer.txt"])
+@pytest.mark.parametrize("name", ["run.txt", "saml.txt", "test.txt", "installer.txt", "chart.txt"])
 def test_every_package_has_its_hashes(name):
     entries = re.split(r"\n(?=[a-z0-9])", (FOLDER / name).read_text())[1:]
     assert len(entries) == len(pinned(name))
@@ -35,4 +35,5 @@ def test_what_is_asked_for_is_pinned_and_tests_run_on_what_people_run():
     assert asked("base.in") <= {name for name, _ in pinned("run.txt")}
     assert asked("saml.in") <= {name for name, _ in pinned("saml.txt")}
     assert asked("dev.in") <= {name for name, _ in pinned("test.txt")}
+    assert asked("chart.in") <= {name for name, _ in pinned("chart.txt")}
     assert pinned("run.txt") | pinned("saml.txt") <= pinned("test.txt")

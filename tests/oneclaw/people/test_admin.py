@@ -1,7 +1,11 @@
 """What admins see and change of people and spaces."""
 
+import re
+from pathlib import Path
+
 from allauth.account.models import EmailAddress
 from django.contrib import admin
+from django.contrib.staticfiles import finders
 from django.core import mail
 
 from oneclaw.models import Group, Space, SpaceMember, User
@@ -129,3 +133,13 @@ def test_staff_without_permissions_sees_nobody(client, ada, stranger):
     client.force_login(stranger)
     assert client.get("/admin/oneclaw/user/").status_code == 403
     assert client.get(f"/admin/oneclaw/user/{ada.pk}/change/").status_code == 403
+
+
+def test_the_administration_wears_the_colours_of_the_other_pages(client, admin_person):
+    client.force_login(admin_person)
+    page = client.get("/admin/").content.decode()
+    assert re.search(r"css/tokens(\.\w+)?\.css.*css/admin(\.\w+)?\.css", page, re.DOTALL)
+    ours, djangos = (Path(finders.find(name)).read_text() for name in ("css/admin.css", "admin/css/base.css"))
+    named = [set(re.findall(r"^\s+(--[\w-]+):", sheet, re.MULTILINE)) for sheet in (ours, djangos)]
+    # Each of Django's colours, by the name that this release of Django gives it, besides the one that is ours as well.
+    assert named[0] == named[1] - {"--accent"}

@@ -125,7 +125,7 @@ def test_a_change_of_rights_takes_a_fresh_sign_in_and_is_then_carried_out(db, ad
     assert wrong.status_code == 200
     done = client.post(asked["Location"], {"password": PASSWORD}, follow=True)
     ada.refresh_from_db()
-    assert (done.redirect_chain[-1][0], ada.role) == ("/team/people/", "billing")
+    assert (done.redirect_chain[-1][0], ada.role) == (f"/team/people/{ada.pk}/", "billing")
 
 
 def test_a_link_for_a_forgotten_password_does_not_replace_the_second_factor(db, ada, client):

@@ -5,6 +5,7 @@ import re
 import runpy
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
@@ -171,9 +172,9 @@ def test_who_has_no_lasting_id_or_no_address_does_not_come_in(db, provider, sett
     transient = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient"
     provider.person("t1", transient, **GRACE, employee="7")
     assert "did not say who you are" in text(sign_in(provider)[1])
-    settings.SAML_ID_ATTRIBUTE = "employee"
+    settings.SAML = replace(settings.SAML, id_attribute="employee")
     assert who(sign_in(provider)[0])
-    settings.SAML_ID_ATTRIBUTE = ""
+    settings.SAML = replace(settings.SAML, id_attribute="")
     provider.person("x")
     assert "did not send an email address" in text(sign_in(provider)[1])
     provider.person("x@example.org", "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress")
@@ -186,14 +187,14 @@ def test_an_address_that_is_not_trusted_takes_no_account_over(ada, admin_person,
     provider.person("x", email="Ada@example.org")
     client, response = sign_in(provider)
     assert (who(client), "Sign in with your password" in text(response)) == (None, True)
-    settings.SAML_SIGN_UP = "closed"
+    settings.SAML = replace(settings.SAML, sign_up="closed")
     inviting.invite(admin_person, inviting.Wish("grace@example.org", "auditor"), 7)
     provider.person("g1", **GRACE)
     assert "no account for you" in text(sign_in(provider)[1])
     app["verified_email"] = True
     assert who(sign_in(provider)[0])
     assert User.objects.get(email="grace@example.org").role == "auditor"
-    settings.SAML_SIGN_UP = "approval"
+    settings.SAML = replace(settings.SAML, sign_up="approval")
     provider.person("n1", email="new@example.org")
     client, response = sign_in(provider)
     assert (response["Location"], who(client)) == ("/accounts/waiting/", None)
@@ -242,7 +243,7 @@ def test_the_provider_ends_its_sign_ins_and_nobody_else_does(db, ada, provider):
 
 
 def test_the_provider_ends_an_older_sign_in_whose_name_was_for_that_time_only(db, provider, settings):
-    settings.SAML_ID_ATTRIBUTE = "employee"
+    settings.SAML = replace(settings.SAML, id_attribute="employee")
     clients = []
     for name_id in ("t1", "t2"):
         provider.person(name_id, "urn:oasis:names:tc:SAML:2.0:nameid-format:transient", **GRACE, employee="7")
@@ -266,12 +267,12 @@ def test_metadata_that_cannot_be_read_stops_a_sign_in_and_later_changes_nothing(
     assert 'WantAssertionsSigned="true"' in own
     file = tmp_path / "metadata.xml"
     file.write_text(provider.ask("/metadata").replace("http://localhost", "http://idp.example"))
-    settings.SAML_METADATA = str(file)
+    settings.SAML = replace(settings.SAML, metadata=str(file))
     assert Client().get("/accounts/saml/").status_code == 502
-    settings.SAML_METADATA = "http://127.0.0.1:9/"
+    settings.SAML = replace(settings.SAML, metadata="http://127.0.0.1:9/")
     assert Client().get("/accounts/saml/").status_code == 502
     file.write_text(provider.ask("/metadata"))
-    settings.SAML_METADATA = str(file)
+    settings.SAML = replace(settings.SAML, metadata=str(file))
     metadata.known[str(file), ""].read_again_at = 0
     assert who(sign_in(provider)[0])
     file.unlink()
@@ -279,15 +280,19 @@ def test_metadata_that_cannot_be_read_stops_a_sign_in_and_later_changes_nothing(
     assert who(sign_in(provider)[0])
     # Described part by part, without metadata.
     found = metadata.known[str(file), ""].found
-    settings.SAML_METADATA, settings.SAML_IDP_ENTITY_ID = "", found["entityId"]
-    settings.SAML_IDP_SSO_URL = found["singleSignOnService"]["url"]
-    settings.SAML_IDP_CERTIFICATE = found["x509cert"]
+    settings.SAML = replace(
+        settings.SAML,
+        metadata="",
+        idp_entity_id=found["entityId"],
+        idp_sso_url=found["singleSignOnService"]["url"],
+        idp_certificate=found["x509cert"],
+    )
     assert who(sign_in(provider)[0])
 
 
 def test_while_metadata_does_not_come_one_request_reads_it_and_the_others_do_not_wait(db, provider, settings):
     with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor(1) as pool:
-        settings.SAML_METADATA = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        settings.SAML = replace(settings.SAML, metadata=f"http://127.0.0.1:{silent.getsockname()[1]}/")
         silent.settimeout(5)
         reader = pool.submit(metadata.identity_provider)
         with silent.accept()[0]:
@@ -301,7 +306,7 @@ def test_while_metadata_does_not_come_one_request_reads_it_and_the_others_do_not
             silent.accept()
         # What was read before goes on while it is read again.
         with metadata.reading:
-            key = settings.SAML_METADATA, ""
+            key = settings.SAML.metadata, ""
             metadata.known[key] = metadata.Known({"entityId": "before"}, 0)
             assert metadata.identity_provider() == {"entityId": "before"}
 
@@ -335,7 +340,7 @@ def test_without_the_package_the_start_says_what_to_install(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ImproperlyConfigured, match=r"needs the package python3-saml: install it with \./oneclaw\.sh"):
         started_with(monkeypatch, METADATA="https://login.example.org/metadata")
-    assert not started_with(monkeypatch, METADATA="")["SAML"]
+    assert not started_with(monkeypatch, METADATA="")["SAML"].is_on
 
 
 def started_with(monkeypatch, **variables):

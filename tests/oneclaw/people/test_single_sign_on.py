@@ -2,6 +2,7 @@
 
 import http.client
 import time
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -28,7 +29,7 @@ def process():
 def provider(process, settings):
     process.fault()
     process.person(**GRACE)
-    settings.SOCIALACCOUNT_PROVIDERS, settings.OIDC_ISSUER = process.settings(), process.url
+    settings.SOCIALACCOUNT_PROVIDERS, settings.OIDC = process.settings(), replace(settings.OIDC, issuer=process.url)
     return process
 
 
@@ -230,12 +231,12 @@ def test_a_disabled_person_stays_out(db, provider):
 
 
 def test_who_is_not_to_get_an_account_gets_none(db, admin_person, provider, settings):
-    settings.OIDC_SIGN_UP = "approval"
+    settings.OIDC = replace(settings.OIDC, sign_up="approval")
     client, response = sign_in()
     assert response["Location"] == "/accounts/waiting/"
     assert (who(client), User.objects.get(email="grace@example.org").awaits_approval) == (None, True)
     User.objects.filter(email="grace@example.org").delete()
-    settings.OIDC_SIGN_UP = "closed"
+    settings.OIDC = replace(settings.OIDC, sign_up="closed")
     assert sign_in()[1].status_code == 403
     inviting.invite(admin_person, inviting.Wish("grace@example.org", "auditor"), 7)
     # Whose address is not verified does not get what somebody else was promised.

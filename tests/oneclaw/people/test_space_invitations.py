@@ -4,10 +4,12 @@ import re
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from oneclaw.leaving import offboard
-from oneclaw.models import Space, SpaceInvitation, SpaceMember, User
-from oneclaw.people import space_invitations
+from oneclaw.models import Group, Invitation, Space, SpaceInvitation, SpaceMember, User
+from oneclaw.people import roles, space_invitations
+from oneclaw.people.sign_in import inviting
 from oneclaw.spaces import lifecycle, members
 from tests.programs import Program
 
@@ -110,3 +112,70 @@ def test_there_is_an_end_to_open_invitations(ada, team, monkeypatch):
     with pytest.raises(space_invitations.TooManyInvitationsError):
         space_invitations.invite(team, "two@example.org", "reader", ada)
     assert SpaceInvitation.objects.count() == 1
+
+
+def invited_by(actor: User, email: str, *, mailed: bool = False) -> Client:
+    """Return a browser in which the person with `email` has made the account that `actor` invites them to."""
+    invitation, link = inviting.invite(actor, inviting.Wish(email), 7)
+    if mailed:
+        Invitation.objects.filter(pk=invitation.pk).update(mailed_at=timezone.now())
+    client = Client()
+    fields = {"name": "Grace", "password1": PASSWORD, "password2": PASSWORD}
+    assert client.post(re.sub(r"^https?://[^/]+", "", link), fields).status_code == 302
+    return client
+
+
+def test_who_was_invited_to_a_space_before_they_had_an_account_is_in_it_with_their_account(ada, admin_person, team):
+    space_invitations.invite(team, "grace@example.org", "editor", ada)
+    grace = invited_by(admin_person, "grace@example.org")
+    assert grace.get(f"/spaces/{team.pk}/").status_code == 200
+    assert SpaceMember.objects.get(user__email="grace@example.org").role == "editor"
+    assert not SpaceInvitation.objects.exists()
+
+
+def test_a_people_admin_gains_no_space_by_a_link_that_they_see(ada, stranger, team):
+    roles.set_role(stranger, User.Role.PEOPLE)
+    stranger.save()
+    for email, mailed in (("shown@example.org", False), ("mailed@example.org", True)):
+        space_invitations.invite(team, email, "reader", ada)
+        client = invited_by(stranger, email, mailed=mailed)
+        assert (client.get(f"/spaces/{team.pk}/").status_code == 200) == mailed
+    # Of a space that they are in themselves they give what its owner has offered.
+    members.add_by_email(team, stranger.email, "reader")
+    space_invitations.invite(team, "own@example.org", "reader", ada)
+    assert invited_by(stranger, "own@example.org").get(f"/spaces/{team.pk}/").status_code == 200
+
+
+def test_a_link_that_is_renewed_is_no_longer_a_mailed_one(admin_person):
+    invitation, _link = inviting.invite(admin_person, inviting.Wish("grace@example.org"), 7)
+    Invitation.objects.filter(pk=invitation.pk).update(mailed_at=timezone.now())
+    inviting.renew(admin_person, invitation.pk)
+    assert Invitation.objects.get().mailed_at is None
+
+
+def test_an_admin_sees_who_has_no_account_and_invites_them_there(ada, stranger, team):
+    for email in (stranger.email, "new@example.org", "open@example.org"):
+        space_invitations.invite(team, email, "reader", ada)
+    assert "no account yet" not in client_of(ada).get(f"/spaces/{team.pk}/members").content.decode()
+    roles.set_role(ada, User.Role.OWNER)
+    ada.save()
+    inviting.invite(ada, inviting.Wish("open@example.org"), 7)
+    owners = Client()
+    owners.post("/accounts/login/", {"login": ada.email, "password": PASSWORD})
+    page = owners.get(f"/spaces/{team.pk}/members").content.decode()
+    assert page.count("no account yet") == page.count("Invite to OneClaw") == 1
+    assert page.count("joins with their account") == 1
+    made = owners.post("/team/invitations/new", {"email": "new@example.org", "days": "7", "mailed": "on"})
+    assert "The link for new@example.org" in made.content.decode()
+
+
+def test_the_page_of_a_group_offers_to_invite_who_has_no_account(ada):
+    roles.set_role(ada, User.Role.OWNER)
+    ada.save()
+    group = Group.objects.create(name="Research")
+    owners = Client()
+    owners.post("/accounts/login/", {"login": ada.email, "password": PASSWORD})
+    page = owners.post(f"/groups/{group.pk}", {"do": "add", "email": "new@example.org"}).content.decode()
+    assert "Invite and add" in page
+    owners.post("/team/invitations/new", {"email": "new@example.org", "days": "7", "groups": group.pk})
+    assert list(Invitation.objects.get().groups.all()) == [group]

@@ -33,7 +33,8 @@ SERVER = {
 
 
 @pytest.fixture
-def owner(admin_person):
+def owner(admin_person, settings):
+    settings.OUTGOING_NETWORKS = ["127.0.0.1"]
     client = Client()
     client.post("/accounts/login/", {"login": admin_person.email, "password": PASSWORD})
     return client
@@ -276,7 +277,8 @@ def test_of_two_additions_at_once_one_has_the_name(owner, admin_person):
         ("http://10.0.0.7", "http://10.0.0.7"),
     ],
 )
-def test_an_address_is_taken_as_the_client_needs_it(typed, address):
+def test_an_address_is_taken_as_the_client_needs_it(typed, address, settings):
+    settings.OUTGOING_NETWORKS = ["127.0.0.0/8", "::1", "10.0.0.0/8"]
     assert validated_address(typed) == address
 
 
@@ -309,12 +311,19 @@ def test_an_address_is_taken_as_the_client_needs_it(typed, address):
         "http://[fd00:ec2::254]/",
         "http://0.0.0.0/",
         "http://224.0.0.1/",
-        "http://metadata.google.internal./",
+        "http://localhost:11434/v1",
+        "http://10.0.0.7",
+        "http://100.64.0.1",
     ],
 )
 def test_what_is_no_address_of_a_model_server_is_refused(typed):
     with pytest.raises(AddressError):
         validated_address(typed)
+
+
+def test_a_refused_address_is_answered_with_the_setting_that_allows_it():
+    with pytest.raises(AddressError, match=r"10\.0\.0\.7 is not one of the internet.*ONECLAW_OUTGOING_NETWORKS"):
+        validated_address("http://10.0.0.7:11434")
 
 
 def test_models_are_read_from_lines_and_written_as_the_same_lines():

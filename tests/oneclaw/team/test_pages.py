@@ -1,6 +1,8 @@
 """The pages under /team/: who may open which, one person's page, budgets, and health."""
 
 import datetime as dt
+import re
+from decimal import Decimal
 from html import unescape
 
 import pytest
@@ -16,7 +18,7 @@ from oneclaw.config.upstreams import Upstream
 from oneclaw.llm import KeyRefusedError, UnreachableError
 from oneclaw.llm.upstreams import failing
 from oneclaw.llm.upstreams.routes import Route
-from oneclaw.models import AuditEvent, AuditKind, Budget, Group, InvariantRun, User
+from oneclaw.models import AuditEvent, AuditKind, Budget, Group, InvariantRun, Spend, User
 from oneclaw.people import roles, seen
 from tests.scripted import key_refused
 from tests.spending import NOBODY, Spending
@@ -59,9 +61,61 @@ def test_each_page_is_for_the_roles_that_need_it_and_named_only_to_them(ada):
             page = client.get(address)
             assert (page.status_code == 200) == (role in allowed), (role, address, page.status_code)
             if page.status_code == 200:
-                navigation = page.content.decode().partition("</nav>")[2].partition("</nav>")[0]
-                named = {each for each in OPEN_TO if f'href="{each}"' in navigation}
-                assert named == {each for each, those in OPEN_TO.items() if role in those}
+                assert_named(client, page, {each for each, those in OPEN_TO.items() if role in those})
+
+
+def assert_named(client, page, expected):
+    """Check that the tabs of `page`, and those inside of each, lead to the `expected` pages and to no others."""
+    found = set()
+    for tab in links_of(page, "Team"):
+        found |= {tab} | set(links_of(client.get(tab), "Pages"))
+    assert {each for each in OPEN_TO if each in found} == expected
+
+
+def links_of(page, label):
+    navigation = page.content.decode().partition(f'aria-label="{label}">')[2].partition("</nav>")[0]
+    return re.findall(r'href="([^"]+)"', navigation)
+
+
+def test_the_pages_are_in_five_groups_and_the_open_one_is_marked(ada):
+    client = client_of(with_role("owner"))
+    tabs = ["/team/people/", "/team/usage/", "/team/models/", "/team/audit/", "/team/settings/"]
+    inner = {
+        f"/team/people/{ada.pk}/": ("People", "Everybody"),
+        "/groups/": ("People", "Groups"),
+        "/team/budgets/": ("Money", "Budgets"),
+        "/team/models/servers/new/": ("Models",),
+        "/team/retention/": ("Safety", "Retention"),
+        "/team/health/": ("System", "Health"),
+    }
+    for address, marked in inner.items():
+        page = client.get(address)
+        assert links_of(page, "Team") == tabs
+        assert tuple(re.findall(r'aria-current="\w+">([^<]+)</a>', page.content.decode())) == marked, address
+    # Django's admin is one link, at the end of the last group, for those who may open it.
+    assert links_of(client.get("/team/health/"), "Pages") == ["/team/settings/", "/team/health/", "/admin/"]
+    people_admin = Client()
+    people_admin.force_login(with_role("people"))
+    assert "/admin/" not in people_admin.get("/team/people/").content.decode()
+
+
+def test_the_table_of_people_has_what_each_has_used_this_month(ada, admin_person, client):
+    client.force_login(admin_person)
+    Spend.objects.create(user=ada, model="m", purpose="", input_tokens=1200, cost=Decimal("1.25"))
+    Spend.objects.create(user=admin_person, model="m", purpose="", input_tokens=3456)
+    page = " ".join(client.get("/team/people/").content.decode().split())
+    row = page.partition(ada.email)[2].partition("</tr>")[0]
+    assert "$1.25" in row
+    assert "3,456 tokens" in page.partition(admin_person.email)[2]
+    # A row leads to the acts, and has none itself.
+    assert f'href="/team/people/{ada.pk}/"' in page
+    assert "<select" not in page
+    for act in ("role", "active", "link", "offboard"):
+        assert f"/team/people/{ada.pk}/{act}" not in page
+        assert f"/team/people/{ada.pk}/{act}" in client.get(f"/team/people/{ada.pk}/").content.decode()
+    # What people have used is for those who may see what was spent.
+    client.force_login(with_role("people"))
+    assert "$1.25" not in client.get("/team/people/").content.decode()
 
 
 def test_a_person_is_signed_out_everywhere_by_those_who_may(ada):
@@ -83,7 +137,7 @@ def test_a_person_is_signed_out_everywhere_by_those_who_may(ada):
     admin.post(f"/team/people/{owner.pk}/sign-out")
     assert owners.get("/").status_code == 200
     # Disabled from the page, which is shown again.
-    disabled = admin.post(f"/team/people/{ada.pk}/active", {"active": "no", "from": "person"})
+    disabled = admin.post(f"/team/people/{ada.pk}/active", {"active": "no"})
     assert disabled["Location"] == f"/team/people/{ada.pk}/"
     ada.refresh_from_db()
     assert not ada.is_active
@@ -98,7 +152,41 @@ def test_models_without_a_price_are_named_beside_budgets_in_dollars(admin_person
     assert "price is not known" not in client.get("/team/budgets/").content.decode()
 
 
-def test_budgets_are_made_changed_and_deleted_and_each_change_is_recorded(ada, admin_person, client):
+def test_a_budget_in_dollars_is_refused_while_no_model_has_a_price(admin_person, client, settings):
+    client.force_login(admin_person)
+    settings.PRICES = {}
+    refused = client.post("/team/budgets/", {"period": "month", "max_cost": "20"})
+    assert refused.status_code == 422
+    assert "this budget would never be used up" in refused.content.decode()
+    settings.PRICES = {settings.MODEL: (2.0, 10.0, 0.2, 2.5)}
+    assert client.post("/team/budgets/", {"period": "month", "max_cost": "20"}).status_code == 302
+
+
+def test_the_days_of_everybodys_budget_end_at_midnight_of_who_made_it(admin_person, client):
+    User.objects.filter(pk=admin_person.pk).update(timezone="Europe/Berlin")
+    client.force_login(admin_person)
+    page = client.get("/team/budgets/").content.decode()
+    assert "---------" not in page
+    for period in ("day", "month"):
+        client.post("/team/budgets/", {"period": period, "max_tokens": "1000"})
+    ends = re.findall(r"· until ([^<]+)<", client.get("/team/budgets/").content.decode())
+    assert len(ends) == 2
+    assert all("midnight" in each or "00:00" in each or "12:00 a.m." in each for each in ends), ends
+
+
+def test_a_budget_that_is_used_up_is_said_on_every_page_with_the_way_to_ones_usage(ada, client):
+    client.force_login(ada)
+    Budget.objects.create(user=ada, period="day", max_tokens=1000)
+    assert "is used up" not in client.get("/").content.decode()
+    Spend.objects.create(user=ada, model="m", purpose="", input_tokens=1200)
+    for address in ("/", "/settings/"):
+        page = client.get(address).content.decode()
+        assert "Your budget for today is used up. You can go on from" in page
+        assert '<a href="/settings/usage/">Your usage</a>' in page
+
+
+def test_budgets_are_made_changed_and_deleted_and_each_change_is_recorded(ada, admin_person, client, settings):
+    settings.PRICES = {settings.MODEL: (2.0, 10.0, 0.2, 2.5)}
     client.force_login(admin_person)
     group = Group.objects.create(name="Research")
 
@@ -139,6 +227,8 @@ def test_health_says_what_does_not_work_and_what_to_do(admin_person, client):
     User.objects.update(date_joined=timezone.now() - dt.timedelta(days=3))
     assert "It has never been checked." in client.get("/team/health/").content.decode()
     assert "The database fits this version." in page
+    # What is not set up is no part of it.
+    assert "Collector of the audit log" not in page
     assert "Run manage.py migrate." not in page
     violation = {"invariant": "a space has an owner", "text": "space 7 has none"}
     InvariantRun.objects.create(at=timezone.now(), seconds=1, checked=9, count=1, violations=[violation])

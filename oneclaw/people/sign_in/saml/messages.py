@@ -5,7 +5,7 @@ one request, and has not expired. That the request is of the same browser, and i
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,7 @@ def toolkit_settings(
     described = {
         "strict": True,
         "sp": {
-            "entityId": settings.SAML_ENTITY_ID or request.build_absolute_uri(reverse("saml_metadata")),
+            "entityId": settings.SAML.entity_id or request.build_absolute_uri(reverse("saml_metadata")),
             "assertionConsumerService": {"url": answer_address(request), "binding": POST_BINDING},
             "singleLogoutService": {
                 "url": request.build_absolute_uri(reverse("saml_sign_out")),
@@ -144,13 +144,13 @@ def said(response: "OneLogin_Saml2_Response", toolkit: "OneLogin_Saml2_Settings"
     """Return what the valid `response` says, in the words of the claims of OpenID Connect."""
     attributes: Mapping[str, list[Any]] = {**response.get_friendlyname_attributes(), **response.get_attributes()}
     name_id, form = response.get_nameid() or "", response.get_nameid_format()
-    if settings.SAML_ID_ATTRIBUTE:
-        identifier = first(attributes, [settings.SAML_ID_ATTRIBUTE])
+    if settings.SAML.id_attribute:
+        identifier = first(attributes, [settings.SAML.id_attribute])
     else:
         identifier = "" if form == TRANSIENT else name_id
     if not identifier:
-        raise RefusedMessageError("no-id", f"No lasting id: {settings.SAML_ID_ATTRIBUTE or form}.")
-    groups = next((attributes[name] for name in settings.SAML_GROUPS_ATTRIBUTES if name in attributes), None)
+        raise RefusedMessageError("no-id", f"No lasting id: {settings.SAML.id_attribute or form}.")
+    groups = next((attributes[name] for name in settings.SAML.groups_attributes if name in attributes), None)
     found = {
         "sub": uid(toolkit.get_idp_data()["entityId"], identifier),
         # Which request it answers; see `pre_social_login`.
@@ -158,9 +158,9 @@ def said(response: "OneLogin_Saml2_Response", toolkit: "OneLogin_Saml2_Settings"
         "name_id": name_id,
         "session_index": response.get_session_index() or "",
         "auth_time": asked_at(response),
-        "email": first(attributes, settings.SAML_EMAIL_ATTRIBUTES) or (name_id if form == EMAIL_FORMAT else ""),
+        "email": first(attributes, settings.SAML.email_attributes) or (name_id if form == EMAIL_FORMAT else ""),
         "email_verified": first(attributes, VERIFIED_ATTRIBUTES).lower() in ("true", "1"),
-        "name": first(attributes, settings.SAML_NAME_ATTRIBUTES),
+        "name": first(attributes, settings.SAML.name_attributes),
         "groups": [each for each in groups or [] if isinstance(each, str)],
     }
     if groups is None and OVERFLOW_ATTRIBUTE in attributes:
@@ -185,7 +185,7 @@ def asked_at(response: "OneLogin_Saml2_Response") -> int | None:
         return None
 
 
-def first(attributes: Mapping[str, list[Any]], names: list[str]) -> str:
+def first(attributes: Mapping[str, list[Any]], names: Iterable[str]) -> str:
     """Return the first text of the first of `names` that `attributes` have; "" when there is none. Pure."""
     values = (value for name in names for value in attributes.get(name, []) if isinstance(value, str))
     return next(values, "")

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import requests
+import httpx2
 from django.conf import settings
 
 from oneclaw.config import environment
+from oneclaw.outgoing.client import client
+from oneclaw.outgoing.guard import RefusedError
+from oneclaw.outgoing.purposes import SAML_METADATA
 from oneclaw.people.sign_in.saml.errors import IdentityProviderError
 
 logger = logging.getLogger(__name__)
 
 REFRESH_SECONDS, RETRY_SECONDS = 3600.0, 60.0
-TIMEOUT_SECONDS = 10
-METADATA_MAX_BYTES = 10_000_000
 REDIRECT_BINDING = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
 
 
@@ -40,9 +41,9 @@ def identity_provider() -> dict[str, Any]:
 
     Metadata that cannot be read again leaves what was read before; it is tried once in RETRY_SECONDS.
     """
-    if not settings.SAML_METADATA:
+    if not settings.SAML.metadata:
         return from_settings()
-    key = (settings.SAML_METADATA, settings.SAML_IDP_ENTITY_ID)
+    key = (settings.SAML.metadata, settings.SAML.idp_entity_id)
     kept = known.get(key)
     if (kept is None or time.monotonic() >= kept.read_again_at) and reading.acquire(blocking=False):
         try:
@@ -57,7 +58,7 @@ def identity_provider() -> dict[str, Any]:
 def read_again(before: Known | None) -> Known:
     """Return what the metadata says now; when it cannot be read, what was known before."""
     try:
-        found = parsed(read(settings.SAML_METADATA))
+        found = parsed(read(settings.SAML.metadata))
     except IdentityProviderError as error:
         logger.warning("The metadata of the identity provider could not be read: %s", str(error))
         return Known(before.found if before else None, time.monotonic() + RETRY_SECONDS)
@@ -67,12 +68,12 @@ def read_again(before: Known | None) -> Known:
 def from_settings() -> dict[str, Any]:
     """Return the identity provider that the settings describe part by part."""
     found: dict[str, Any] = {
-        "entityId": settings.SAML_IDP_ENTITY_ID,
-        "singleSignOnService": {"url": settings.SAML_IDP_SSO_URL, "binding": REDIRECT_BINDING},
-        "x509cert": settings.SAML_IDP_CERTIFICATE,
+        "entityId": settings.SAML.idp_entity_id,
+        "singleSignOnService": {"url": settings.SAML.idp_sso_url, "binding": REDIRECT_BINDING},
+        "x509cert": settings.SAML.idp_certificate,
     }
-    if settings.SAML_IDP_SLO_URL:
-        found["singleLogoutService"] = {"url": settings.SAML_IDP_SLO_URL, "binding": REDIRECT_BINDING}
+    if settings.SAML.idp_slo_url:
+        found["singleLogoutService"] = {"url": settings.SAML.idp_slo_url, "binding": REDIRECT_BINDING}
     return found
 
 
@@ -81,17 +82,11 @@ def read(source: str) -> bytes:
     try:
         if "://" not in source:
             return Path(source).read_bytes()
-        with requests.get(source, timeout=TIMEOUT_SECONDS, stream=True) as response:
-            response.raise_for_status()
-            if not all(environment.is_secure(each.url) for each in [*response.history, response]):
-                raise IdentityProviderError("Its address leads to one that does not start with https://.")
-            content = bytearray()
-            for part in response.iter_content(65_536):
-                content += part
-                if len(content) > METADATA_MAX_BYTES:
-                    raise IdentityProviderError("It is too large.")
-            return bytes(content)
-    except (OSError, requests.RequestException) as error:
+        with client(SAML_METADATA) as http:
+            return http.get(source).raise_for_status().content
+    except RefusedError as error:
+        raise IdentityProviderError(error.reason.in_english) from error
+    except (OSError, httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise IdentityProviderError(str(error)) from error
 
 
@@ -101,7 +96,7 @@ def parsed(metadata: bytes) -> dict[str, Any]:
     from onelogin.saml2.idp_metadata_parser import OneLogin_Saml2_IdPMetadataParser
 
     try:
-        described = OneLogin_Saml2_IdPMetadataParser.parse(metadata, entity_id=settings.SAML_IDP_ENTITY_ID or None)
+        described = OneLogin_Saml2_IdPMetadataParser.parse(metadata, entity_id=settings.SAML.idp_entity_id or None)
     except (LxmlError, ValueError) as error:
         raise IdentityProviderError(f"It is not valid XML: {error}") from error
     found: dict[str, Any] = described.get("idp", {})

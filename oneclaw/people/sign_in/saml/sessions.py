@@ -33,5 +33,5 @@ def people_with(name_id: str) -> QuerySet[User]:
     own, but a changed password makes a new row for it.
     """
     sessions = UserSession.objects.filter(**{f"data__{SESSION_KEY}__name_id": name_id})
-    accounts = SocialAccount.objects.filter(provider=settings.SAML_PROVIDER_ID, extra_data__name_id=name_id)
+    accounts = SocialAccount.objects.filter(provider=settings.SAML.PROVIDER_ID, extra_data__name_id=name_id)
     return User.objects.filter(Q(pk__in=sessions.values("user")) | Q(pk__in=accounts.values("user")))

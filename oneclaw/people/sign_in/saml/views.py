@@ -41,7 +41,7 @@ def configured(view: View) -> View:
 
     @wraps(view)
     def answered(request: HttpRequest) -> HttpResponse:
-        if not settings.SAML:
+        if not settings.SAML.is_on:
             raise Http404
         try:
             return view(request)
@@ -123,7 +123,7 @@ def metadata(request: HttpRequest) -> HttpResponse:
 
 def provider_of(request: HttpRequest) -> Any:
     """Return allauth's provider of SAML."""
-    return get_adapter().get_provider(request, settings.SAML_PROVIDER_ID)
+    return get_adapter().get_provider(request, settings.SAML.PROVIDER_ID)
 
 
 def end_sign_ins(request: HttpRequest, person: User, message: messages.SignOut) -> None:

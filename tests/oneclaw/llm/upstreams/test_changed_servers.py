@@ -23,6 +23,7 @@ WORD = "zebraquince"
 def far(scripted, settings):
     """A further server of a row, with a model of its own."""
     settings.MODEL, settings.TITLES = MODEL, False
+    settings.OUTGOING_NETWORKS = ["127.0.0.1"]
     with ScriptedModel() as model:
         row = ModelServer(name="far", url=model.url, offers=[{"model": FAR, "label": "Far"}])
         row.set_key("its key")

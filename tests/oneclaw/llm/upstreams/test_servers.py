@@ -115,7 +115,8 @@ def test_a_server_whose_key_cannot_be_read_is_sent_nothing_and_others_answer(scr
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
-def test_a_redirect_is_not_followed_with_the_key(scripted, status, monkeypatch):
+def test_a_redirect_is_not_followed_with_the_key(scripted, status, settings, monkeypatch):
+    settings.OUTGOING_NETWORKS = ["127.0.0.1"]
     monkeypatch.setattr("oneclaw.llm.client.RETRY_FIRST_SECONDS", 0.01)
     with ScriptedModel() as elsewhere, ScriptedModel() as second:
         moved = error(status, "moved", "It is elsewhere.", location=f"{elsewhere.url}/v1/messages")

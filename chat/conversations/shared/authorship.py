@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from django.db.models import Case, F, When
 
 from chat.models import Message
-from chat.rendering.shown import Participant, initials_of, shown_person
+from chat.rendering.shown import Participant, shown_person
 from oneclaw.models import User
+from oneclaw.people.named import initials_of
 
 # The key in Message.meta of who wrote a message as the model was told: {"number": 2, "name": "Ada Lovelace"}. Stored,
 # because what was sent is sent again, and because a person's account may be deleted.
@@ -20,7 +21,7 @@ SHARED_THROUGH = Case(When(session__shared_at__isnull=False, then=F("session__sh
 
 
 @dataclass(frozen=True)
-class SharedMarks:
+class Authorship:
     """What is shown of one message of several people (see ShownMessage)."""
 
     author: Participant | None = None
@@ -28,14 +29,14 @@ class SharedMarks:
     hides_memory: bool = False
 
 
-def marks_of(messages: Sequence[Message], through: int | None) -> list[SharedMarks]:
-    """Return the marks of messages of one session, which is shared through the number `through` (None: private). No
-    query for a session of one person."""
+def authorships_of(messages: Sequence[Message], through: int | None) -> list[Authorship]:
+    """Return the authorship of messages of one session, which is shared through the number `through` (None: private).
+    No query for a session of one person."""
     if through is None and not any(FROM_KEY in message.meta for message in messages):
-        return [SharedMarks()] * len(messages)
+        return [Authorship()] * len(messages)
     people = people_of(messages)
     return [
-        SharedMarks(
+        Authorship(
             author_of(message, people) if is_by_author(message) else None,
             is_for_several=True,
             hides_memory=through is not None and message.seq <= through,
