@@ -121,6 +121,7 @@ PAGES = """
     stop_sub_session                -           author
     commands                        persons     -
     news                            persons     -
+    more                            persons     -
 
 # Invitations to spaces: tests/oneclaw/people/test_space_invitations.py
     answer_space_invitation         -           nobody
