@@ -5,6 +5,7 @@ from django.urls import path
 from memory.views import (
     changes,
     decisions,
+    diary,
     documents,
     entries,
     forgetting,
@@ -31,6 +32,7 @@ urlpatterns = [
     path("memory/", home.home_page, name="memory"),
     path("memory/topics/<int:topic>", home.topic_page, name="memory_topic"),
     path("memory/search", search.search_page, name="memory_search"),
+    path("memory/diary", diary.diary_page, name="memory_diary"),
     path("memory/past", past.past_page, name="memory_past"),
     path("messages/<int:message_id>/memories", provenance.memories, name="message_memories"),
     path("messages/<int:message_id>/memories/undo", provenance.undo_saves, name="memory_undo_saves"),

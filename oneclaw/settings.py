@@ -20,8 +20,8 @@ from oneclaw.config.upstreams import read_upstreams
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-# Where the packages are, and where templates, static files and translations are.
-BASE_DIR, RELEASE_ROOT = release.PACKAGES, release.root()
+# Where the packages are; release.root() has templates, static files and translations.
+BASE_DIR = release.PACKAGES
 
 # -- Where the data is ---------------------------------------------------------------------------
 
@@ -415,7 +415,7 @@ TEMPLATES = [
                 (
                     "django.template.loaders.cached.Loader",
                     [
-                        ("oneclaw.web.compact_templates.Loader", [RELEASE_ROOT / "templates"]),
+                        ("oneclaw.web.compact_templates.Loader", [release.root() / "templates"]),
                         "django.template.loaders.app_directories.Loader",
                     ],
                 )
@@ -433,13 +433,13 @@ TEMPLATES = [
         # Prompts are plain text for a model: nothing is HTML-escaped.
         "NAME": "prompts",
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [RELEASE_ROOT / "templates" / "prompts"],
+        "DIRS": [release.root() / "templates" / "prompts"],
         "OPTIONS": {"autoescape": False},
     },
 ]
 
 STATIC_URL = "static/"
-STATICFILES_DIRS = [RELEASE_ROOT / "static"]
+STATICFILES_DIRS = [release.root() / "static"]
 # Where `manage.py serve` collects static files under hashed names; an image is built with its own.
 STATIC_ROOT = Path(environment.text("ONECLAW_STATIC_ROOT", str(HOME / "static")))
 STORAGES = {
@@ -487,7 +487,7 @@ LANGUAGES = [
     ("ja", "日本語"),
     ("zh-hans", "简体中文"),
 ]
-LOCALE_PATHS = [RELEASE_ROOT / "locale"]
+LOCALE_PATHS = [release.root() / "locale"]
 # Date formats that differ from Django's.
 FORMAT_MODULE_PATH = ["oneclaw.languages.formats"]
 TIME_ZONE = "UTC"
@@ -588,8 +588,21 @@ DEFAULT_AGENT_NAME = environment.text("ONECLAW_AGENT_NAME", "OneClaw")
 
 # Unicode code points of one message, as the browser counts them; with four bytes each they fit into a frame.
 MESSAGE_LENGTH = environment.whole("ONECLAW_MESSAGE_LENGTH", 16_000, 100, 16_000)
-# Seconds of the lease of a running answer, after which another process may mark it as interrupted.
-LEASE_SECONDS = environment.number("ONECLAW_LEASE_SECONDS", 15, 1, 300)
+
+
+@dataclass(frozen=True)
+class Leases:
+    """How long a process that works on a row may be silent until another one takes over."""
+
+    # Of a running answer, after which another process may mark it as interrupted.
+    answer_seconds: float = environment.number("ONECLAW_LEASE_SECONDS", 15, 1, 300)
+    # Of a summary of a conversation.
+    round_seconds: float = environment.number("ONECLAW_ROUND_LEASE_SECONDS", 60, 1, 3600)
+    # Of a flush, which renews it while the model is asked.
+    flush_seconds: float = environment.number("ONECLAW_FLUSH_LEASE_SECONDS", 60, 1, 3600)
+
+
+LEASES = Leases()
 # Seconds between two saves of a growing answer.
 CHECKPOINT_SECONDS = environment.number("ONECLAW_CHECKPOINT_SECONDS", 1.0, 0.1, 10)
 # The most frames of one growing block that a socket is sent in a second.
@@ -642,8 +655,6 @@ KEEP_TOKENS = environment.whole("ONECLAW_KEEP_TOKENS", 20_000, 0, 1_000_000)
 PRUNING = environment.choice("ONECLAW_PRUNING", ["cache-ttl", "off"], "cache-ttl") == "cache-ttl"
 # Whether results of tools above 4,000 characters are shortened when they are sent first.
 COMPACT_RESULTS = environment.choice("ONECLAW_COMPACT_RESULTS", ["yes", "no"], "yes") == "yes"
-# Seconds after which another worker takes over a summary whose worker died.
-ROUND_LEASE_SECONDS = environment.number("ONECLAW_ROUND_LEASE_SECONDS", 60, 1, 3600)
 # The lifetime of the provider's cache of a conversation; "5m" becomes an hour for a person who pauses.
 CACHE = environment.choice("ONECLAW_CACHE", ["off", "5m", "1h"], "5m")
 # The most tokens of one answer, with its thinking; 0: what the model allows.
@@ -694,10 +705,6 @@ SWITCHES = {
 }
 # A folder of the server with skills, which all people may approve: each is a folder with a SKILL.md. Read only.
 SKILLS = environment.existing_folder("ONECLAW_SKILLS")
-# How many skills the search finds for a message; and how many stand in the system text of a conversation, or beside a
-# message when there are more.
-SKILLS_CANDIDATES = environment.whole("ONECLAW_SKILLS_CANDIDATES", 10, 1, 100)
-SKILLS_IN_PROMPT = environment.whole("ONECLAW_SKILLS_IN_PROMPT", 5, 1, 50)
 # Whether memory is searched before a request to the model: for the first message of a conversation, each, or none.
 RECALL = environment.choice("ONECLAW_RECALL", ["off", "first", "every"], "first")
 
@@ -717,8 +724,6 @@ if EMBEDDINGS == "gemini" and not GEMINI_API_KEY:
 EMBEDDING_MODEL = environment.text("ONECLAW_EMBEDDING_MODEL")
 # Seconds that a search waits for the vector of its query, after which it uses words alone.
 EMBEDDING_TIMEOUT = environment.number("ONECLAW_EMBEDDING_TIMEOUT", 3, 0.1, 60)
-# Seconds of the lease of a flush, which is renewed while the model is asked.
-FLUSH_LEASE_SECONDS = environment.number("ONECLAW_FLUSH_LEASE_SECONDS", 60, 1, 3600)
 # Minutes without a message after which an open conversation is flushed to the daily log.
 IDLE_MINUTES = environment.number("ONECLAW_IDLE_MINUTES", 30, 1, 10_080)
 # Messages of a conversation that /new or /reset writes to a separate file; 0: none.
@@ -745,6 +750,10 @@ class Search:
     # Up to so many chunks a query is compared with every vector. Above it, the signs of the vectors select candidates
     # for the comparison.
     exact_max_chunks: int = environment.whole("ONECLAW_EXACT_UNITS", 20_000, 0, 10_000_000)
+    # How many skills it finds for a message; and how many are in the system text of a conversation, or are sent with a
+    # message when there are more.
+    max_candidate_skills: int = environment.whole("ONECLAW_SKILLS_CANDIDATES", 10, 1, 100)
+    max_skills: int = environment.whole("ONECLAW_SKILLS_IN_PROMPT", 5, 1, 50)
     # The weights of the two parts of a search.
     vector_weight: float = environment.number("ONECLAW_VECTOR_WEIGHT", 0.7, 0, 1)
     text_weight: float = environment.number("ONECLAW_TEXT_WEIGHT", 0.3, 0, 1)

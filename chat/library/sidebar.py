@@ -128,17 +128,17 @@ def listing(user: User, *, most: int = PAGE_SESSIONS) -> Listing:
 
 def newest(user: User, most: int) -> list[ListedSession]:
     """Return the pinned conversations and those in folders, and `most` + 1 of the others, newest first."""
-    statement, parameters = _composed_newest(most)
+    statement, parameters = _newest_statement(most)
     with connection.cursor() as cursor:
         cursor.execute(statement, [user.pk if each == ANYONE_ID else each for each in parameters])
         return [ListedSession(*row) for row in cursor.fetchall()]
 
 
 @functools.lru_cache(maxsize=16)
-def _composed_newest(most: int) -> tuple[str, tuple[Any, ...]]:
+def _newest_statement(most: int) -> tuple[str, tuple[Any, ...]]:
     """Return the statement of `newest` and its parameters, in which ANYONE_ID is in place of the person's id.
 
-    It is composed once, because that takes longer than the database needs for it (benchmarks/pages.py).
+    It is built once, because that takes longer than the database needs for it (benchmarks/pages.py).
     """
     user = User(pk=ANYONE_ID)
     own, others = begun(user), of_others(user)

@@ -68,7 +68,7 @@ class ContextRound(Job):
         STOPPED = "stopped", "it was stopped, or nothing was left to do"
         FAILED = "failed", "every attempt failed"
 
-    LEASE_SECONDS: ClassVar[float] = settings.ROUND_LEASE_SECONDS
+    LEASE_SECONDS: ClassVar[float] = settings.LEASES.round_seconds
     TASK: ClassVar[str] = "chat.tasks.make_round"
     # After the first few an extract takes the place of the summary: it needs no model, so the last fail by a defect.
     MAX_ATTEMPTS: ClassVar[int] = 8

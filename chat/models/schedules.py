@@ -151,7 +151,7 @@ class Beat(Job):
 
     NOTE_MAX_CHARS: ClassVar[int] = 300
     # As that of an answer, so that both are lost together.
-    LEASE_SECONDS: ClassVar[float] = settings.LEASE_SECONDS
+    LEASE_SECONDS: ClassVar[float] = settings.LEASES.answer_seconds
     TASK: ClassVar[str] = "chat.tasks.run_beat"
     SWEEP_MAX_COUNT: ClassVar[int] = 500
 

@@ -37,7 +37,7 @@ class TurnQuerySet(models.QuerySet["Turn"]):
 
 def lease_end() -> Combinable:
     """Return the end of a lease that is taken or renewed now, as an expression."""
-    return clock.database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)
+    return clock.database_now() + dt.timedelta(seconds=settings.LEASES.answer_seconds)
 
 
 class AnswerStatus(models.TextChoices):

@@ -145,7 +145,7 @@ def renew(leases: Sequence[Lease]) -> dict[int, bool]:
     ids, holders = [lease.turn_id for lease in leases], [lease.holder for lease in leases]
     calls = [None if lease.calls is None else json.dumps(lease.calls) for lease in leases]
     with connection.cursor() as cursor:
-        cursor.execute(RENEW, [settings.LEASE_SECONDS, ids, holders, calls])
+        cursor.execute(RENEW, [settings.LEASES.answer_seconds, ids, holders, calls])
         return dict(cursor.fetchall())
 
 

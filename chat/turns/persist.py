@@ -20,7 +20,7 @@ async def persist(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -
 
     `function` must be idempotent: a commit may have succeeded although its reply was lost.
     """
-    deadline = asyncio.get_running_loop().time() + settings.LEASE_SECONDS
+    deadline = asyncio.get_running_loop().time() + settings.LEASES.answer_seconds
     delay = 0.1
     while True:
         try:

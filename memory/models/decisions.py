@@ -87,7 +87,7 @@ class Decision(models.Model):
 class Comparison(Job):
     """A job: compare a saved line with older ones, after it was saved."""
 
-    LEASE_SECONDS: ClassVar[float] = settings.FLUSH_LEASE_SECONDS
+    LEASE_SECONDS: ClassVar[float] = settings.LEASES.flush_seconds
     TASK: ClassVar[str] = "memory.tasks.compare_saved_line"
     SWEEP_MAX_COUNT: ClassVar[int] = 200
     # A line that was never compared stays as it was saved.

@@ -28,7 +28,7 @@ class FlushQuerySet(JobQuerySet["Flush"]):
 class Flush(Job):
     """A job: write durable notes from one range of a session's messages, within one local day of its owner."""
 
-    LEASE_SECONDS: ClassVar[float] = settings.FLUSH_LEASE_SECONDS
+    LEASE_SECONDS: ClassVar[float] = settings.LEASES.flush_seconds
     TASK: ClassVar[str] = "memory.tasks.flush_session"
     SWEEP_MAX_COUNT: ClassVar[int] = 200
 
@@ -84,7 +84,7 @@ class DocumentJob(Job):
         # Its section in Recent Conversations.md.
         RECENT = "recent"
 
-    LEASE_SECONDS: ClassVar[float] = settings.FLUSH_LEASE_SECONDS
+    LEASE_SECONDS: ClassVar[float] = settings.LEASES.flush_seconds
     TASK: ClassVar[str] = "memory.tasks.run_document_job"
     SWEEP_MAX_COUNT: ClassVar[int] = 200
 

@@ -51,6 +51,16 @@ class ShownEntry:
         return str(self.entry.line)
 
     @property
+    def topic(self) -> str:
+        """Return the number of its topic as text."""
+        return str(self.entry.topic.value)
+
+    @property
+    def label(self) -> str:
+        """Return the name of its topic."""
+        return str(self.entry.topic.label)
+
+    @property
     def count(self) -> int:
         """Return its number of lines."""
         return self.entry.last_line - self.entry.line + 1
@@ -63,12 +73,11 @@ class ShownEntry:
 
 @dataclass
 class ShownTopic:
-    """The newest entries of one topic, and how many there are. `rows` is their HTML (memory/overview/rows.py)."""
+    """The newest entries of one topic, and how many there are."""
 
     topic: Topic
     shown: list[ShownEntry]
     count: int
-    rows: str = ""
 
     @property
     def more(self) -> int:

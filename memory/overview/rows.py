@@ -11,10 +11,8 @@ from memory.models import MemoryDocument
 from memory.overview.home import ShownEntry
 from oneclaw.web.filled_rows import RowTemplate
 
-ENTRY = RowTemplate(
-    "memory/_entry.html",
-    ("key", "url", "query", "number", "text", "said_by", "conversation", "moment", "day", "confirmed"),
-)
+NAMES = "key url query number topic label text said_by conversation moment day confirmed"
+ENTRY = RowTemplate("memory/_entry.html", tuple(NAMES.split()))
 
 
 @dataclass(frozen=True)

@@ -34,12 +34,12 @@ KEPT_VECTORS = 2_000
 
 
 def chosen(skills: Sequence[Skill], message: str, today: dt.date, payer: Payer) -> list[Skill]:
-    """Return at most SKILLS_CANDIDATES of `skills` that fit `message`, the best first."""
+    """Return at most `SEARCH.max_candidate_skills` of `skills` that fit `message`, the best first."""
     text = replace_unstorable(" ".join(message[:MESSAGE_MAX_CHARS].split()))
     if not text or not skills:
         return []
     scores = scores_of([description_of(skill) for skill in skills], text, today, payer)
-    return best(skills, scores, settings.SKILLS_CANDIDATES, settings.SEARCH.floor)
+    return best(skills, scores, settings.SEARCH.max_candidate_skills, settings.SEARCH.floor)
 
 
 def best(skills: Sequence[Skill], scores: Sequence[float], most: int, floor: float) -> list[Skill]:

@@ -1,6 +1,6 @@
 """Say which skills the model is sent: in the system text of a conversation, and with a message.
 
-The system text has up to SKILLS_IN_PROMPT skills with their descriptions. Of more, those that fit a message are sent
+The system text has up to `SEARCH.max_skills` skills with their descriptions. Of more, those that fit a message are sent
 with it, each once in a conversation. A skill that the person names in a message, as $name, is sent whole with it.
 """
 
@@ -38,7 +38,7 @@ MENTION = re.compile(r"(?<![\w$])\$([a-z0-9]+(?:-[a-z0-9]+)*)(?![\w-])")
 def skill_items(session: ChatSession) -> list[ContextItem]:
     """Return the skills that the system text of `session` lists; none when there are too many for that."""
     skills = offered_skills(access_of(session))
-    return [] if len(skills) > settings.SKILLS_IN_PROMPT else [_entry(skill) for skill in skills]
+    return [] if len(skills) > settings.SEARCH.max_skills else [_entry(skill) for skill in skills]
 
 
 def skills_section(session: ChatSession, listed: Sequence[ContextItem]) -> str:
@@ -55,7 +55,7 @@ def message_skills(access: MemoryAccess, message: Message) -> list[ContextItem]:
     named = named_skills(access, message.text) if message.is_by_person else []
     found = [_whole(skill) for skill in named]
     skills, session = offered_skills(access), access.session
-    if len(skills) <= settings.SKILLS_IN_PROMPT or not can_read_skills(session):
+    if len(skills) <= settings.SEARCH.max_skills or not can_read_skills(session):
         return found
     payer = payer_of(session, Spend.Purpose.EMBEDDING, is_in_turn=True)
     candidates = chosen(skills, message.text, session.owner.day(), payer)
@@ -63,7 +63,7 @@ def message_skills(access: MemoryAccess, message: Message) -> list[ContextItem]:
         return found
     known = {*listed_before(session, message), *(item["path"] for item in found)}
     fresh = [skill for skill in candidates if skill.path not in known]
-    return found + [_entry(skill) for skill in fresh[: settings.SKILLS_IN_PROMPT]]
+    return found + [_entry(skill) for skill in fresh[: settings.SEARCH.max_skills]]
 
 
 def skills_text(found: Sequence[ContextItem]) -> str:

@@ -1,5 +1,6 @@
-"""Serve the home page of a memory, with its entries by topic, and the page of one topic."""
+"""Serve the home page of a memory, with its newest entries, and the page of one topic."""
 
+import datetime as dt
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,8 @@ from memory.files.missing import documents_without_file
 from memory.index.vectors import notice
 from memory.lab import golden
 from memory.models import DocumentOverview, MemoryDocument, Proposal, Topic
-from memory.overview import days, grouping, home, kept
+from memory.overview import grouping, home, kept
+from memory.overview.about import about_of
 from memory.overview.entries import (
     OverviewWaitsError,
     compile_soon,
@@ -37,11 +39,13 @@ from oneclaw.people.requests import SignedInRequest
 
 # Entries on a page of one topic.
 PAGE_MAX_ENTRIES = 50
+# Cards that the home page shows before a topic or more is asked for (static/css/about.css).
+SHORT_MAX_ENTRIES = 12
 
 
 @require_GET
 def home_page(request: SignedInRequest) -> HttpResponse:
-    """Show the entries of curated memory by topic, the days with notes, and the state of memory in one line."""
+    """Show what a memory knows: in numbers, over a year, by topic, and each newest entry on a card."""
     if query := request.GET.get("q", ""):
         return redirect(reverse("memory_search", query={"q": query}))
     memories = home.memories_of(request.user)
@@ -57,24 +61,24 @@ def home_page(request: SignedInRequest) -> HttpResponse:
         document = waits.document
         compile_soon([document.pk])
     state = state_of(space, request.user, overview)
-    topics = SafeString()
+    today, topics, about = request.user.day(), SafeString(), SafeString()
     if overview is not None:
         grouping.group_soon(overview)
         may_erase = memories.owns(space) or (request.user.is_staff and may_forget(request.user, space))
         may_propose = space.is_private and memories.has_shared
         rights = memories.may_edit_curated(space), may_erase, may_propose
-        key = kept.key_of(overview, state, request.user, request.get_full_path(), *rights)
+        key = kept.key_of_entries(overview, state, request.user, request.get_full_path(), *rights)
         # What waits about the entries changes by itself.
         made = partial(topics_html, request, space, overview, rights, has_waiting=state.has_waiting)
         topics = made() if state.has_waiting else kept.html(key, made)
-    today = request.user.day()
+    if topics or state.logs:
+        key = kept.key_of_about(space, overview, state, request.user, today)
+        about = kept.html(key, partial(about_html, request, space, overview, today))
     context = {
         "space": space,
         "spaces": memories.spaces,
+        "about": about,
         "topics": topics,
-        "today": today,
-        # Made only when its drawing is not cached.
-        "made_calendar": partial(days.calendar_of, space, today),
         "state": state,
         "gone": len(documents_without_file(space)) if memories.owns(space) else 0,
         "waiting": waiting_items(request.user) if state.has_waiting else None,
@@ -100,6 +104,38 @@ def proposed_in(request: SignedInRequest, space: Space) -> dict[str, Any]:
     }
 
 
+def about_html(request: SignedInRequest, space: Space, overview: DocumentOverview | None, today: dt.date) -> SafeString:
+    """Return what is above the entries: the numbers, the year, the newest of each topic, and what is coming up."""
+    document = home.curated_of(space) if overview else None
+    context = {
+        "space": space,
+        "about": about_of(space, overview_if_compiled(document), request.user, today),
+        "today": today,
+        "of_space": of_space(space),
+        "days_url": days_url("memory_diary", space),
+    }
+    return render_to_string("memory/_about.html", context)
+
+
+def overview_if_compiled(document: MemoryDocument | None) -> DocumentOverview | None:
+    """Return the overview of `document`; None without a document, and while a worker compiles it."""
+    try:
+        return overview_for_page(document) if document else None
+    except OverviewWaitsError:
+        return None
+
+
+def of_space(space: Space) -> str:
+    """Return the query of addresses in `space`; "" for the person's own."""
+    return "" if space.kind == Space.Kind.OWN else f"?space={space.pk}"
+
+
+def days_url(page: str, space: Space) -> str:
+    """Return the address of `page` in `space`, to the end of which a day is added."""
+    query = of_space(space)
+    return f"{reverse(page)}{query}{'&' if query else '?'}day="
+
+
 def topics_html(
     request: SignedInRequest,
     space: Space,
@@ -108,7 +144,7 @@ def topics_html(
     *,
     has_waiting: bool,
 ) -> SafeString:
-    """Return the sections of the topics of `overview`, with what waits about their entries if `has_waiting`."""
+    """Return the cards of the newest entries of `overview`, with what waits about them if `has_waiting`."""
     try:
         whole = home.with_content(overview)
     except OverviewWaitsError:
@@ -117,11 +153,20 @@ def topics_html(
     if whole is None:
         return SafeString()
     topics, of = home.topics_of(whole, request.user), RowsOf(whole.document, request.get_full_path(), *rights)
+    if not topics:
+        return SafeString()
+    entries = sorted((shown for topic in topics for shown in topic.shown), key=lambda shown: -shown.entry.revision)
     if has_waiting:
-        add_waiting(request, whole.document, [shown for topic in topics for shown in topic.shown])
-    for topic in topics:
-        topic.rows = rows_html(topic.shown, of)
-    return render_to_string("memory/_topics.html", {"topics": topics, "space": space})
+        add_waiting(request, whole.document, entries)
+    context: dict[str, Any] = {
+        "topics": topics,
+        "of_space": of_space(space),
+        "rows": rows_html(entries, of),
+        "count": sum(topic.count for topic in topics),
+        "has_many": len(entries) > SHORT_MAX_ENTRIES,
+        "has_more": any(topic.more for topic in topics),
+    }
+    return render_to_string("memory/_topics.html", context)
 
 
 @require_GET

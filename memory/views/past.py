@@ -1,12 +1,10 @@
 """Serve a memory as it was on a past day, what changed since, and put lines back."""
 
 import datetime as dt
-from functools import partial
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBadRequest
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
@@ -14,10 +12,10 @@ from memory.access.rights import may_edit, may_write
 from memory.documents import write
 from memory.documents.write import Append, Author, Source
 from memory.models import MemoryDocument
-from memory.overview import days, past
-from memory.overview.state import state_of
+from memory.overview import past
 from memory.views.changes import form_number, writable_document
-from memory.views.home import shown_space
+from memory.views.diary import asked_day
+from memory.views.home import of_space, shown_space
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.reasons import Reason
 from oneclaw.text import InvalidTextError
@@ -28,8 +26,8 @@ def past_page(request: SignedInRequest) -> HttpResponse:
     """Show memory at the end of `?day=`, and what changed from then until the end of `?until=` (today without one)."""
     space, today = shown_space(request), request.user.day()
     first = past.first_day(request.user, space) or today
-    day = _day(request, "day", min(max(first, today - dt.timedelta(days=7)), today), first, today)
-    until = _day(request, "until", today, day, today)
+    day = asked_day(request, "day", min(max(first, today - dt.timedelta(days=7)), today), first, today)
+    until = asked_day(request, "until", today, day, today)
     found = past.documents_between(space, past.end_of(request.user, day), past.end_of(request.user, until))
     context = {
         "space": space,
@@ -42,9 +40,7 @@ def past_page(request: SignedInRequest) -> HttpResponse:
         "span": (today - first).days,
         "documents": [each for each in found if each.version],
         "changed": [each for each in found if each.is_changed],
-        "state": state_of(space, request.user),
-        # Made only when its drawing is not cached.
-        "made_calendar": partial(days.calendar_of, space, today),
+        "of_space": of_space(space),
         "may_write": may_write(request.user, space.pk),
     }
     return render(request, "memory/past.html", context)
@@ -83,12 +79,3 @@ def put_back(request: SignedInRequest, document_id: int) -> HttpResponse:
     else:
         messages.success(request, _("The line is in the file again.") if made else _("The line is already there."))
     return redirect("memory_version", document.pk, number)
-
-
-def _day(request: SignedInRequest, name: str, otherwise: dt.date, first: dt.date, last: dt.date) -> dt.date:
-    """Return the day of the query `name`, between `first` and `last`; `otherwise` when it is none."""
-    try:
-        found = parse_date(request.GET.get(name, ""))
-    except ValueError:
-        found = None
-    return min(max(found or otherwise, first), last)

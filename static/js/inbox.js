@@ -3,7 +3,7 @@
 // item out of the list. It is sent when it can no longer be undone: a declined text is gone for good.
 
 /** How long an answer can be undone. */
-const UNDO_MILLISECONDS = 8000;
+const UNDO_MS = 8000;
 
 /** @typedef {{ item: HTMLElement, before: Element | null, form: HTMLFormElement, body: FormData, timer: number }} Answer */
 /** @type {Answer | undefined} */
@@ -47,7 +47,7 @@ function answer(form, button) {
   void send();
   const before = item.nextElementSibling;
   const next = before ?? item.previousElementSibling;
-  const timer = window.setTimeout(() => void send(), UNDO_MILLISECONDS);
+  const timer = window.setTimeout(() => void send(), UNDO_MS);
   pending = { item, before, form, body: new FormData(form, button), timer };
   item.remove();
   say(button.dataset.done ?? "");
@@ -83,6 +83,8 @@ async function send() {
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const refusal = page.querySelector(".flash--error")?.textContent ?? "";
     if (response.ok && !refusal) {
+      // The sidebar says how many still wait.
+      document.body.dispatchEvent(new Event("sessions-changed"));
       // What came next when the list was full, or the sentence that it is empty.
       if (items().length === 0 && !pending) location.reload();
       return;

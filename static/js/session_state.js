@@ -116,7 +116,7 @@ const transitions = {
   blockMissed({ state, act }) {
     if (!state.isReady) return;
     state.isReady = false;
-    act({ do: "start", timer: "openAgain", milliseconds: TRY_AGAIN_MILLISECONDS });
+    act({ do: "start", timer: "openAgain", milliseconds: TRY_AGAIN_MS });
   },
 
   // -- The list of messages --------------------------------------------------------------------

@@ -33,6 +33,7 @@ OTHER_IDS = {
 QUERIES = {
     "search": f"?q={COMMON}",
     "memory_search": f"?q={COMMON}",
+    "memory_diary": f"?q={COMMON}",
     "memory_past": f"?q={COMMON}",
     "memory_lab": f"?q={COMMON}",
     "chosen_documents": f"?words={COMMON}",

@@ -219,6 +219,7 @@ PAGES = """
     chosen_documents                any-id      any-id
     memory_topic                    author      -
     memory_search                   persons     -
+    memory_diary                    persons     -
     memory_past                     persons     -
     memory_files                    persons     -
     memory_document                 members     -

@@ -191,7 +191,7 @@ def test_an_attempt_that_has_lost_its_claim_writes_nothing(job, error):
 
 
 def test_the_leases_are_those_of_the_settings(settings):
-    assert Flush.LEASE_SECONDS == DocumentJob.LEASE_SECONDS == settings.FLUSH_LEASE_SECONDS
+    assert Flush.LEASE_SECONDS == DocumentJob.LEASE_SECONDS == settings.LEASES.flush_seconds
     assert jobs.BACKOFF_SECONDS[0] == 15
 
 

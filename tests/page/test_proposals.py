@@ -28,6 +28,7 @@ async def test_a_line_is_proposed_and_accepted(live, ada, viewport, tmp_path):
     space, bob = await in_database(kitchen_of, ada)
     async with open_page(live, bob, viewport=viewport) as page:
         await page.goto("/memory/")
+        await page.locator(".entry__menu summary").click()
         await page.get_by_role("link", name="Propose").click()
         await page.get_by_label("Space", exact=True).select_option("Kitchen")
         assert await violations_in_both_schemes(page) == ""
@@ -48,5 +49,5 @@ async def test_a_line_is_proposed_and_accepted(live, ada, viewport, tmp_path):
         await page.get_by_role("button", name="Accept").first.click()
         await page.get_by_text("Saved to the memory of “Kitchen”.").wait_for()
         await page.goto(f"/memory/?space={space.pk}")
-        await page.get_by_text("Bob is on holiday until June.").wait_for()
+        await page.locator(".entry").get_by_text("Bob is on holiday until June.").wait_for()
         await page.get_by_text("Bob, approved by you").wait_for()

@@ -44,7 +44,11 @@ def test_its_own_leases_end_when_they_should(ada, wrong_clock, renewed, settings
             checkpoints.renew([checkpoints.Lease(accepted.turn.pk, accepted.turn.holder)])
         elif renewed:
             transcript.finish_round(accepted.turn, accepted.answer, [])
-    assert settings.LEASE_SECONDS - 5 < seconds_until(Turn.objects.get().lease_until) <= settings.LEASE_SECONDS
+    assert (
+        settings.LEASES.answer_seconds - 5
+        < seconds_until(Turn.objects.get().lease_until)
+        <= settings.LEASES.answer_seconds
+    )
 
 
 def test_it_lets_leave_only_those_who_left(ada, stranger, wrong_clock):

@@ -72,7 +72,7 @@ def test_the_words_are_those_of_the_language(ada, talk):
         assert "More" not in shown(ada)
 
 
-def test_the_composed_statement_is_each_persons_own(ada, stranger, talk):
+def test_the_built_statement_is_each_persons_own(ada, stranger, talk):
     space = Space.objects.create(owner=ada, kind="team", name="Kitchen")
     for person in (ada, stranger):
         SpaceMember.objects.create(space=space, user=person, role="editor")
@@ -85,7 +85,7 @@ def test_the_composed_statement_is_each_persons_own(ada, stranger, talk):
     assert {session.id for session in sidebar.newest(stranger, 100)} == {theirs.pk}
 
 
-def test_no_account_has_the_id_of_the_composed_statement(ada):
+def test_no_account_has_the_id_of_the_built_statement(ada):
     assert not User.objects.filter(pk__lte=sidebar.ANYONE_ID).exists()
     assert sidebar.newest(User(pk=sidebar.ANYONE_ID), 100) == []
 

@@ -7,9 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from chat.live.outbox import Outbox
+from chat.live import publisher as publisher_module
 from chat.live.publisher import TurnPublisher
-from chat.live.rooms import room_of
 from chat.models import Message
 from chat.turns.answer import GrowingAnswer
 from oneclaw.llm.transport.pace import frame_seconds
@@ -69,9 +68,6 @@ def shown_late(early=(), deltas=200):
         session = SimpleNamespace(owner_id=1, is_shared=False)
         answer = GrowingAnswer(Message(pk=1, seq=2))
         turn = SimpleNamespace(session=session, session_id=uuid.uuid4())
-        publisher = TurnPublisher(SimpleNamespace(turn=turn, answer=answer))
-        room = room_of(1, turn.session_id)
-        room.outboxes.add(Outbox())
         frames = []
 
         def publish(block):
@@ -79,9 +75,12 @@ def shown_late(early=(), deltas=200):
             for number in range(block.html.count("w")):
                 found.setdefault(number, loop.time() - number * DELTA_SECONDS)
 
-        room.publish_block = publish
+        room = SimpleNamespace(outboxes={"a socket"}, publish_block=publish)
+        with pytest.MonkeyPatch.context() as patched:
+            # A real one hears of other tests.
+            patched.setattr(publisher_module, "room_of", lambda *_: room)
+            publisher = TurnPublisher(SimpleNamespace(turn=turn, answer=answer))
         await Reader(publisher, answer, early).run(deltas)
-        publisher.closed()
         return len(frames)
 
     with asyncio.Runner(loop_factory=SkippingLoop) as runner:

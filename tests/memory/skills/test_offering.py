@@ -1,5 +1,7 @@
 """Which skills the model is sent: few in the system text, of many those that fit a message, and named ones whole."""
 
+from dataclasses import replace
+
 import pytest
 from django.test import override_settings
 
@@ -83,7 +85,7 @@ def test_of_six_those_that_fit_are_sent_with_the_message_each_once(ada, monkeypa
 
 @pytest.mark.parametrize("limit", [4, 5, 6])
 def test_at_most_so_many_are_sent_with_one_message(ada, limit, monkeypatch, settings):
-    settings.SKILLS_IN_PROMPT = limit
+    settings.SEARCH = replace(settings.SEARCH, max_skills=limit)
     skills(ada, 7)
     monkeypatch.setattr(offering, "chosen", lambda found, text, today, payer: found)
     request, session = request_for(ada)

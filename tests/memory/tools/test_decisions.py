@@ -103,7 +103,7 @@ def test_of_two_lines_that_contradict_each_other_the_person_keeps_what_is_right(
     assert "<dd>Ada lives in Bern.</dd>" in page
     assert "Which is right?" in at.get("/memory/inbox/").content.decode()
     home = at.get("/memory/").content.decode()
-    assert "1 thing waits for you in the inbox" in home
+    assert "1 question for you" in home
     assert "A newer line contradicts it" in home
     assert "It contradicts an older line" in home
     before = MemoryRevision.objects.count()

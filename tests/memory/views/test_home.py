@@ -57,12 +57,16 @@ def test_without_a_memory_the_page_says_how_to_begin(page):
     assert "Say “remember …”" in page("/memory/")
 
 
-def test_entries_stand_under_their_topics_with_day_and_source(page, on, say, session):
+def test_each_entry_has_a_card_with_its_topic_its_day_and_its_source(page, on, say, session):
     message = say(session, "Remember it.")
     on("2026-11-03", Append("- Works at Nordwind\n- Likes *tea* <b>\n"), message_id=message.pk)
     on("2026-11-04", Append("- Works on Aurora\n"))
     text = page("/memory/")
-    assert text.index("Work <") < text.index("Works on Aurora") < text.index("Works at Nordwind") < text.index("tea")
+    cards = text.partition('class="about__cards"')[2]
+    assert cards.index("Works on Aurora") < cards.index("Works at Nordwind") < cards.index("tea")
+    assert re.search(rf'data-topic="{Topic.WORK}"\s*>\s*<p class="entry__text"', cards)
+    assert '<span class="entry__topic">Preferences</span>' in cards
+    assert f'data-topic="{Topic.WORK}">Work <b>2</b></a>' in text
     assert "Likes *tea* &lt;b&gt;" in text
     assert f'<a href="/c/{session.pk}#message-{message.pk}@1">You, in a conversation</a>' in text
     assert "Nov. 3, 2026" in text or "3 November 2026" in text
@@ -82,12 +86,86 @@ def test_a_topic_with_many_entries_shows_the_newest_and_a_link_to_all(page, on):
     page("/memory/topics/99", status=404)
 
 
+def test_the_page_says_what_it_knows_in_numbers_and_in_short(page, ada, on, space, document_of):
+    today = ada.day()
+    coming = today + dt.timedelta(days=40)
+    on("2026-10-03", Append("# Ada\n\n- Works at Nordwind\n"))
+    on("2026-10-04", Append(f"- The lighthouse project ends on {coming}\n- Likes **green** tea\n- A\n- B\n- C\n"))
+    ago = today.replace(year=today.year - 1, day=min(today.day, 28))
+    on("2026-10-04", Append("# A day\n\n## 14:32 Soup\n\n- Tried the soup with lemon\n"), f"memory/{ago}.md")
+    text = page("/memory/")
+    assert "This is what I know about you" in text
+    assert "<b>6</b> things you told me · <b>1</b> day of notes ·" in text
+    assert "the newest of 4 October 2026: <bdi>The lighthouse project ends on" in text
+    short = text.partition('id="short"')[2].partition("</ul>")[0]
+    assert "Works at Nordwind" not in short
+    assert "Likes green tea<a" in short
+    assert 'href="#line-2-4"' in text
+    up = text.partition('class="about__coming"')[2].partition("</ul>")[0]
+    assert f"{coming:%-d %B}" in up
+    assert "The lighthouse project ends on" in up
+    if ago.day == today.day:
+        assert "A year ago today" in up
+        assert "Tried the soup with lemon" in up
+    assert 'class="about__map-count"' in text
+    ada.first_name = "Ada <b>"
+    ada.save()
+    assert "Ada &lt;b&gt;, this is what I know about you" in page("/memory/")
+
+
+def test_one_entry_or_one_note_alone_makes_a_page(page, on, ada):
+    on("2026-11-03", Append("- Likes tea\n"))
+    text = page("/memory/")
+    assert "<b>1</b> thing you told me ·" in text
+    assert 'class="calendar__total"' in text
+    assert 'id="short"' not in text
+    assert 'class="about__topics"' not in text
+    on("2026-11-03", Replace("", 1))
+    on("2026-11-03", Append("- noted\n"), f"memory/{ada.day()}.md")
+    text = page("/memory/")
+    assert "<b>1</b> day of notes" in text
+    assert 'class="calendar__total"' not in text
+    assert 'id="short"' not in text
+
+
+def test_what_is_above_the_entries_follows_its_documents(page, on, ada):
+    on("2026-11-03", Append("- Likes tea\n"))
+    assert "<b>1</b> thing you told me" in page("/memory/")
+    on("2026-11-04", Append("- Likes coffee\n"))
+    assert "<b>2</b> things you told me" in page("/memory/")
+    on("2026-11-04", Append("- noted\n"), f"memory/{ada.day()}.md")
+    assert "<b>1</b> day of notes" in page("/memory/")
+    ada.language = "de"
+    ada.save()
+    assert "Suchen" in page("/memory/")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x" * 3_000,
+        "أختي إيناس تعيش في لشبونة",
+        "妹のイネスはリスボンに住んでいる" * 30,
+        "👩‍👩‍👧‍👦" * 200,
+        "<script>alert(1)</script>",
+        "**",
+    ],
+)
+def test_odd_texts_have_cards(page, on, line):
+    on("2026-11-03", Append(f"- {line}\n"))
+    text = page("/memory/")
+    assert text.count('class="entry"') == 1
+    assert "<script>alert" not in text
+
+
 def test_another_persons_memory_is_not_there(client, stranger, ada, on, document_of, space):
     on("2026-11-03", Append("- Likes tea\n"))
     client.force_login(stranger)
     document = document_of(space)
     assert client.get(f"/memory/?space={space.pk}").status_code == 404
     assert client.get(f"/memory/past?space={space.pk}").status_code == 404
+    assert client.get(f"/memory/diary?space={space.pk}").status_code == 404
+    assert "Likes tea" not in client.get("/memory/diary?day=2026-11-03").content.decode()
     assert client.get(f"/memory/topics/1?space={space.pk}").status_code == 404
     assert client.get(reverse("memory_version", args=[document.pk, 1])).status_code == 404
     assert client.post(reverse("memory_put_back", args=[document.pk]), {"number": 1, "line": 0}).status_code == 404
@@ -136,7 +214,7 @@ def test_kept_entries_follow_all_that_they_show(page, on, say, session, space, a
     review.delete()
     assert "still true on" not in page("/memory/")
     DocumentOverview.objects.update(newest=[[Topic.HEALTH, 1, [[1, 1, 1]]]])
-    assert "Health <" in page("/memory/")
+    assert 'class="entry__topic">Health</span>' in page("/memory/")
     message.delete()
     assert link not in page("/memory/")
     ada.language = "de"
@@ -180,7 +258,8 @@ def test_the_calendar_leads_to_the_log_of_each_day(page, ada, on, space, documen
     assert 'class="calendar__1"' in text
     assert 'class="calendar__4"' in text
     assert ": 30 notes" in text
-    assert reverse("memory_document", args=[document_of(space, f"memory/{today}.md").pk]) in text
+    assert f'href="/memory/diary?day={today}"' in text
+    assert "2026-02-30" not in text
 
 
 def test_the_fast_model_chooses_the_topics_in_the_background(

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -87,15 +88,15 @@ def test_the_provider_of_openid_connect(settings, caplog):
     app["settings"] = {"server_url": f"https://{HOST}"}
     provider_class = "oneclaw.people.sign_in.provider.Provider"
     settings.SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"provider_class": provider_class, "APPS": [app]}}
-    settings.OIDC_ISSUER = f"https://{HOST}"
+    settings.OIDC = replace(settings.OIDC, issuer=f"https://{HOST}")
     assert Client().get("/accounts/sso/").status_code == 502
     assert SETTING in caplog.text
 
 
 def test_the_metadata_of_saml(settings):
-    settings.SAML_METADATA = f"https://{HOST}/metadata.xml"
+    settings.SAML = replace(settings.SAML, metadata=f"https://{HOST}/metadata.xml")
     with pytest.raises(IdentityProviderError, match=SETTING):
-        metadata.read(settings.SAML_METADATA)
+        metadata.read(settings.SAML.metadata)
 
 
 def test_the_collector_of_spans():
