@@ -3,7 +3,6 @@ context of messages, command and search."""
 
 from collections.abc import Callable, Sequence
 
-from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from chat.extensions import Extension, MessageContext, PromptSection, SpaceTab, ToolCommand
@@ -17,7 +16,7 @@ from memory.overview import remains
 from memory.policy import secrets, tombstones
 from memory.prompt import added_documents, message_context, recall, scheduled
 from memory.prompt.items import NAME
-from memory.provenance import cited, details, used
+from memory.provenance import cited, details, quoted
 from memory.skills import offering
 from memory.tools import citing, get, library, reading, save_memory, skill_read
 from memory.views import conversations, inbox, palette, space_pages
@@ -36,8 +35,8 @@ class ConversationMemory:
     waiting_for = staticmethod(inbox.waiting_items)
     introduction = staticmethod(card.card)
     details = staticmethod(details.details)
-    count_used = staticmethod(used.count)
-    used_sentence = staticmethod(used.sentence)
+    answer_line = staticmethod(quoted.line_of_answer)
+    worded_line = staticmethod(quoted.worded_line)
     source_address = staticmethod(cited.source_address)
     related = staticmethod(conversations.related)
     space_overview = staticmethod(space_pages.overview_html)
@@ -52,9 +51,6 @@ class ConversationMemory:
     readable_messages = staticmethod(transcripts.readable_messages)
     lost_addresses = staticmethod(former.lost_addresses)
     addresses_in = staticmethod(former.addresses_in)
-
-    def used_address(self, message_id: int) -> str:
-        return reverse("message_memories", args=[message_id])
 
     def space_tabs(self) -> Sequence[SpaceTab]:
         return (

@@ -54,7 +54,7 @@ class SpaceIn(RequestBody):
     description: str = ""
     kind: Kind = "project"
     colour: int = 0
-    needs_second_person: bool = True
+    needs_second_person: bool = False
     links_for_everybody: bool = False
 
 

@@ -13,6 +13,7 @@ from chat import extensions
 from chat.conversations.shown import read_shown
 from chat.extensions import CallUpdate
 from chat.models import ChatSession, Message
+from chat.rendering.answer_lines import quoted_address, without_quote
 from chat.rendering.cards import Card
 from chat.rendering.messages import card_html, messages_html
 from chat.rendering.round_markers import markers_of
@@ -107,7 +108,8 @@ def prepared(listed: Sequence[ShownMessage], csrf_token: str) -> dict[str, Card]
 
 
 def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Card]:
-    """Return the cards of the tool results among `messages`, by tool_use id, each with its tool's update. Sync."""
+    """Return the cards of the tool results among `messages`, by tool_use id, each with its tool's update; take out of
+    the answers among them the quotations that may not be read any more. Sync."""
     cards: dict[str, Card] = {}
     names: dict[str, str] = {}
     messages = list(messages)
@@ -115,7 +117,7 @@ def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Car
         cards |= message.meta.get("cards", {})
         names |= {use["id"]: use["name"] for use in message.tool_uses()}
     if messages:
-        cards |= lost_cards(messages[0].session_id, cards, names)
+        cards |= lost_cards(messages, cards, names)
     made: dict[str, dict[int, str]] = defaultdict(dict)
     for id, card in cards.items():
         if id in names and (number := card.get("made")) is not None:
@@ -126,16 +128,22 @@ def cards_of(messages: Iterable[Message], csrf_token: str = "") -> dict[str, Car
     return cards
 
 
-def lost_cards(session_id: uuid.UUID, cards: Mapping[str, Card], names: Mapping[str, str]) -> dict[str, Card]:
+def lost_cards(messages: Sequence[Message], cards: Mapping[str, Card], names: Mapping[str, str]) -> dict[str, Card]:
     """Return what is shown in place of those of `cards` (by id, with the `names` of their tools) that are of a memory
-    which the owner may not read any more. A query only when a card names what is not the owner's own."""
+    which the owner may not read any more, and take quotations of it out of `messages`. A query only when one names what
+    is not the owner's own."""
     of_memory = {id: card for id, card in cards.items() if extensions.tool_named(names.get(id, "")).about_memory}
     named = {id: extensions.memory().addresses_in(card.get("result", "")) for id, card in of_memory.items()}
-    addresses = set().union(*named.values()) if named else set()
+    quoting = [(message, path) for message in messages if (path := quoted_address(message))]
+    addresses = {path for _message, path in quoting}.union(*named.values())
     if not addresses:
         return {}
-    session = ChatSession.objects.select_related("owner").get(pk=session_id)
+    session = ChatSession.objects.select_related("owner").get(pk=messages[0].session_id)
     lost = extensions.memory().lost_addresses(session, addresses)
+    for message, path in quoting:
+        if path in lost:
+            # Of the row as it is shown; what is stored stays, as the pieces that were sent do.
+            message.meta = without_quote(message.meta)
     shown: Card = {"state": "done", "summary": Reason("call.lost").as_json, "lines": [], "lost": True}
     return {id: shown for id, found in named.items() if found & lost}
 

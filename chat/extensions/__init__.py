@@ -45,6 +45,7 @@ from chat.extensions.run_hooks import HookRun, hooks_at, run_hooks
 from chat.extensions.types import (
     COMMAND_CALL_PREFIX,
     MARKS_KEY,
+    AnswerLine,
     CallUpdate,
     ContextItem,
     Detail,
@@ -57,6 +58,7 @@ from chat.extensions.types import (
     Pick,
     PickingScope,
     PromptSection,
+    Quote,
     Remains,
     SearchResult,
     SentPassage,
@@ -67,4 +69,5 @@ from chat.extensions.types import (
     ToolError,
     ToolResult,
     WaitingItems,
+    WordedLine,
 )

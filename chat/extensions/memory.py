@@ -1,6 +1,6 @@
 """The part of memory in a conversation: what the chat asks of it, and the empty answers where there is none."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 from uuid import UUID
@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 
 from chat.answering import answers_without_memory
 from chat.extensions.types import (
+    AnswerLine,
     ContextItem,
     Detail,
     FinishedAnswer,
@@ -19,6 +20,7 @@ from chat.extensions.types import (
     SearchResult,
     SpaceTab,
     WaitingItems,
+    WordedLine,
 )
 from chat.models import ChatSession, Message, MessageQuerySet
 from oneclaw.models import Space, User
@@ -78,19 +80,17 @@ class Memory(Protocol):
         """Return what memory sent to the model with this message of a person."""
         return []
 
-    def count_used(self, answer: FinishedAnswer) -> Mapping[str, int]:
-        """Return the numbers of the quiet line under `answer`, by names of memory; {} for no line. Called before the
-        end of the answer is stored, which waits for it: pure, without a query."""
+    def answer_line(self, answer: FinishedAnswer, session: ChatSession) -> AnswerLine:
+        """Return what is stored for the quiet line under `answer` of `session`; {} for no line. Called before the end
+        of the answer is stored, which waits for it: few queries, and none when nothing was used."""
         return {}
 
-    def used_sentence(self, numbers: Mapping[str, int]) -> str:
-        """Return the line under an answer with these numbers, in the active language; "" for none."""
-        return ""
+    def worded_line(self, line: AnswerLine, message_id: int, undone: Collection[int] | None) -> WordedLine | None:
+        """Return the line under an answer in the active language, for the last message of the answer; None for none.
 
-    def used_address(self, message_id: int) -> str:
-        """Return the URL of what the line opens, for the last message of its answer: a fragment for htmx, else a
-        page."""
-        return ""
+        `undone` has what of `line["made"]` is not there any more; None: what was saved is said near the line already.
+        """
+        return None
 
     def source_address(self, user: User, message: Message, mark: str) -> str:
         """Return the URL of the passage with `mark` that the answer `message` cites: the exact line, moment or page; ""

@@ -274,7 +274,8 @@ class FinishedAnswer:
     """An answer that has ended, with what memory gave to the model for it.
 
     `question` is the person's message, `answer` the text of the answer in all its parts, `prompt_items` are memory's
-    items in the system text, `message_items` those sent with the message, and `calls` the answer's tool calls.
+    items in the system text, `message_items` those sent with the message, `calls` the answer's tool calls, and `cited`
+    the marks of the passages that it cites.
     """
 
     question: str
@@ -282,6 +283,46 @@ class FinishedAnswer:
     prompt_items: Sequence[ContextItem] = ()
     message_items: Sequence[ContextItem] = ()
     calls: Sequence[FinishedCall] = ()
+    cited: frozenset[str] = frozenset()
+
+
+class Quote(TypedDict):
+    """What memory quotes below an answer: one line that the answer rests on, cut at its end if it is long.
+
+    `path` is the address by which it may be lost (Memory.lost_addresses), "" of the own memory. `is_own` says whether
+    the owner of the conversation said it, `day` on which day in ISO 8601, or "", and `title` which file it is of, or
+    "".
+    """
+
+    text: str
+    path: str
+    is_own: bool
+    day: str
+    title: str
+
+
+class AnswerLine(TypedDict, total=False):
+    """What is stored with an answer for the quiet line under it: how many memories and passages of documents it has
+    used, how many it has only looked at, how many it saved and what their calls made, and what it rests on most."""
+
+    used: int
+    files: int
+    looked: int
+    saved: int
+    made: list[int]
+    quote: Quote
+
+
+@dataclass(frozen=True)
+class WordedLine:
+    """The quiet line under an answer in the reader's language: a quotation or "", the words after it or instead of it,
+    the page that it opens, what was saved or "", and the address that takes that back."""
+
+    quote: str
+    words: str
+    address: str
+    saved: str = ""
+    undo: str = ""
 
 
 @dataclass(frozen=True)

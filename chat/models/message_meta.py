@@ -35,8 +35,8 @@ MessageMeta = TypedDict(
         "sent": dict[str, Any],
         # Whether it continues an answer that was cut off.
         "continued": bool,
-        # The numbers of the lines under it, by the names of extensions.
-        "answer_lines": dict[str, dict[str, int]],
+        # The lines under it, by the names of extensions (chat.extensions.AnswerLine).
+        "answer_lines": dict[str, dict[str, Any]],
         # The passages that it may cite, by their marks (chat/rendering/citations.py).
         "sources": dict[str, Any],
         # The server in ONECLAW_UPSTREAMS that has given it; the first server is not named.

@@ -16,9 +16,9 @@ from django.utils.translation import get_language, gettext
 
 from chat import extensions
 from chat.answering import INSTEAD_OF_KEY, PLAIN_KEY, WITHOUT_MEMORY_KEY, offered_models
-from chat.extensions import MEMORY_NAME
 from chat.models import Message, Version
 from chat.rendering import citations, incremental, outgoing_links, thoughts
+from chat.rendering.answer_lines import answer_lines
 from chat.rendering.cards import RUNNING_CARD, Card
 from chat.rendering.shown import ShownMessage
 from oneclaw.llm import Block, ToolsWithoutEndError
@@ -29,9 +29,6 @@ from oneclaw.text import file_size
 ID_SLOT = "-message-id-"
 # Placeholder of its time.
 TIME_SLOT = "-message-time-"
-
-# The key in Message.meta of the numbers of the lines under an answer, by the name of their extension.
-ANSWER_LINES_KEY = "answer_lines"
 
 # The blocks of an answer, and of a message, that a page shows.
 SHOWN_BLOCKS = ("thinking", "tool_use", "attachment")
@@ -84,7 +81,7 @@ def article(shown: ShownMessage, results: Mapping[str, Card]) -> dict[str, Any]:
             if block["type"] == "attachment"
         ],
         "remarks": [] if by_person else remarks(shown),
-        "lines": [] if by_person or shown.hides_memory else answer_lines(message),
+        "lines": [] if by_person or shown.hides_memory else answer_lines(message, results),
         "author": shown.author,
         "author_id": str(shown.author.id) if shown.author else "",
         "actions": actions_html(shown),
@@ -129,16 +126,6 @@ def others_may_read(message: Message, results: Mapping[str, Card]) -> SafeString
         or (block["type"] == "tool_use" and extensions.tool_named(block["name"]).is_for_others)
     ]
     return rendered(shown, results)
-
-
-def answer_lines(message: Message) -> list[tuple[str, str]]:
-    """Return sentence and URL of the line that memory has under the answer; [] without one."""
-    numbers = message.meta.get(ANSWER_LINES_KEY, {}).get(MEMORY_NAME)
-    # Without memory, what was stored with its question before was not sent.
-    if not numbers or WITHOUT_MEMORY_KEY in message.meta:
-        return []
-    sentence = extensions.memory().used_sentence(numbers)
-    return [(sentence, extensions.memory().used_address(message.pk))] if sentence else []
 
 
 def actions_html(shown: ShownMessage) -> SafeString:

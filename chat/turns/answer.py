@@ -121,6 +121,11 @@ class GrowingAnswer:
         return citations.plain_text(self.content, self._sources)
 
     @property
+    def cited(self) -> frozenset[str]:
+        """Return the marks of the passages that the answer cites so far."""
+        return frozenset(citations.cited_of(self._sources, self.content))
+
+    @property
     def is_empty(self) -> bool:
         """Return whether the answer says nothing and calls no tool."""
         return not any(

@@ -1,4 +1,4 @@
-"""The quiet line of memory under an answer: its numbers are counted when it ends, and stored with it."""
+"""The quiet line of memory under an answer: what it says is found when the answer ends, and stored with it."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -7,8 +7,9 @@ from typing import Any
 from chat import extensions
 from chat.context import per_message
 from chat.extensions import MEMORY_NAME, ContextItem, FinishedAnswer, FinishedCall
-from chat.models import Message
-from chat.rendering.messages import ANSWER_LINES_KEY
+from chat.models import ChatSession, Message
+from chat.rendering.answer_lines import ANSWER_LINES_KEY
+from chat.rendering.citations import SOURCES_KEY
 
 logger = logging.getLogger(__name__)
 
@@ -16,23 +17,28 @@ logger = logging.getLogger(__name__)
 READ_MAX_ROWS = 200
 
 
-def counted(
-    prompt: Message, prompt_items: Mapping[str, Sequence[ContextItem]], calls: Sequence[FinishedCall], text: str
+def line_meta(
+    session: ChatSession,
+    prompt: Message,
+    prompt_items: Mapping[str, Sequence[ContextItem]],
+    calls: Sequence[FinishedCall],
+    text: str,
+    cited: frozenset[str],
 ) -> dict[str, Any]:
-    """Return what the Message.meta of an answer gets for its line. Without a query; an error of memory is logged.
+    """Return what the Message.meta of an answer of `session` gets for its line. An error of memory is logged.
 
     `prompt` is the person's message, `prompt_items` are the items in the system text by the name of their extension,
-    `calls` the tool calls of the answer, and `text` all that it says.
+    `calls` the tool calls of the answer, `text` all that it says, and `cited` the marks in it.
     """
     items = per_message.items_of(prompt.meta, MEMORY_NAME)
-    ended = FinishedAnswer(prompt.text, text, prompt_items.get(MEMORY_NAME, []), items, calls)
+    ended = FinishedAnswer(prompt.text, text, prompt_items.get(MEMORY_NAME, []), items, calls, cited)
     try:
-        numbers = extensions.memory().count_used(ended)
+        line = extensions.memory().answer_line(ended, session)
     except Exception:
         # A bug in the line must not keep an answer from being stored.
-        logger.exception("The line of memory under an answer could not be counted.")
+        logger.exception("The line of memory under an answer could not be made.")
         return {}
-    return {ANSWER_LINES_KEY: {MEMORY_NAME: dict(numbers)}} if numbers else {}
+    return {ANSWER_LINES_KEY: {MEMORY_NAME: dict(line)}} if line else {}
 
 
 def finished_answer(message: Message) -> FinishedAnswer | None:
@@ -49,7 +55,9 @@ def finished_answer(message: Message) -> FinishedAnswer | None:
         return None
     text = "\n\n".join(part.text for part in parts if part.role == Message.Role.ASSISTANT)
     items = message.session.context.get(MEMORY_NAME, [])
-    return FinishedAnswer(at.text, text, items, per_message.items_of(at.meta, MEMORY_NAME), calls_in(parts))
+    # Of what an answer may cite, its meta keeps what it cites when it ends.
+    cited = frozenset(mark for part in parts for mark in part.meta.get(SOURCES_KEY) or {})
+    return FinishedAnswer(at.text, text, items, per_message.items_of(at.meta, MEMORY_NAME), calls_in(parts), cited)
 
 
 def calls_in(parts: Sequence[Message]) -> list[FinishedCall]:

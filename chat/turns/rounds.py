@@ -122,6 +122,7 @@ class Rounds:
         # The finished tool calls, and what the answer said with them.
         self.calls: list[FinishedCall] = []
         self.said: list[str] = []
+        self.cited_before: frozenset[str] = frozenset()
         # Whether it was checked, before the first request, that the conversation fits into the model's window.
         self._has_room = False
         self._sources = TurnSources()
@@ -136,6 +137,11 @@ class Rounds:
     def text(self) -> str:
         """Return all that the answers say."""
         return "\n\n".join([*self.said, self.answer.text])
+
+    @property
+    def cited(self) -> frozenset[str]:
+        """Return the marks of all that the answers cite."""
+        return self.cited_before | self.answer.cited
 
     async def run(self) -> llm.Finished:
         """Request answers and run their tools; return how the last answer finished, which calls no tool or ends the
@@ -177,10 +183,15 @@ class Rounds:
             return notices.PLEASE_ANSWER
         return None
 
+    def _keep_said(self) -> None:
+        """Keep what this answer says and cites, before the next one begins."""
+        self.said.append(self.answer.text)
+        self.cited_before |= self.answer.cited
+
     async def _go_on(self, finished: llm.Finished, notice: llm.Block) -> None:
         """Keep this answer, and begin the next one, before which the model reads `notice`."""
         answer, content = self.answer.message, self.answer.content
-        self.said.append(self.answer.text)
+        self._keep_said()
         self._room.brought([notice])
         with self.spending.storing() as spends:
             ended = end_columns(finished)
@@ -315,7 +326,7 @@ class Rounds:
     ) -> None:
         """Run the calls `uses` of this answer in order, and begin the next answer, which also reads `notes`."""
         answer, listener, write = self.answer.message, self.conduct.listener, self.conduct.write
-        self.said.append(self.answer.text)
+        self._keep_said()
         with self.spending.storing() as spends:
             ended = end_columns(finished)
             results = await write(transcript.finish_round, self.turn, answer, self.answer.content, spends, **ended)

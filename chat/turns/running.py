@@ -266,7 +266,10 @@ class RunningTurn:
         """Return what is stored with the answer for the lines under it. Sync."""
         # A command asks no model, so nothing was sent.
         sent = self.turn.session.context if self.rounds.has_asked else {}
-        return answer_lines.counted(self.turn.prompt, sent, self.rounds.calls, self.rounds.text)
+        rounds = self.rounds
+        return answer_lines.line_meta(
+            self.turn.session, self.turn.prompt, sent, rounds.calls, rounds.text, rounds.cited
+        )
 
     async def _notify_receivers(self) -> None:
         """Send turn_finished, and notify the hooks, behind the starts of other turns."""

@@ -15,6 +15,7 @@ from chat.context import per_message
 from chat.context.heads import withhold_thinking
 from chat.context.view import META_KEY
 from chat.models import Attachment, Beat, ChatSession, ContextRound, Head, Message, MessageQuerySet, Turn
+from chat.rendering.answer_lines import line_of, without_quote
 from chat.rendering.messages import html_columns
 from memory.forgetting import summaries
 from memory.forgetting.eraser import Eraser, IsPrefix
@@ -184,6 +185,9 @@ def _columns(message: Message, calls: dict[str, Message], eraser: Eraser) -> dic
     sent = message.meta.get(META_KEY, {})
     if (notes := summaries.erased_value(sent.get("notes"), eraser)) != sent.get("notes"):
         message.meta = columns["meta"] = {**message.meta, META_KEY: {**sent, "notes": notes}}
+    quote = line_of(message.meta).get("quote")
+    if quote and eraser.text(quote["text"]) != quote["text"]:
+        message.meta = columns["meta"] = without_quote(message.meta)
     for use in _uses(message):
         arguments = eraser.value(use["input"])
         if arguments != use["input"]:

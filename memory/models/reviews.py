@@ -43,7 +43,7 @@ class Review(models.Model):
     newer_hash = models.CharField(max_length=64, blank=True)
     # By the database's clock (oneclaw/models/clock.py).
     asked_at = models.DateTimeField(db_default=Now())
-    # When the person said that it is still true; a line that is not is deleted or edited.
+    # When the person said that it is still true, or that it is not any more, so that it was deleted.
     answered_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager["Review"]] = ReviewQuerySet.as_manager()

@@ -14,7 +14,6 @@ from uuid import UUID
 from django.db.models import Q
 from django.urls import reverse
 from django.utils.formats import date_format
-from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from chat.attachments.store import visible_file
@@ -39,7 +38,7 @@ from memory.overview.entries import entries_of
 from memory.policy.addresses import documents_at, located
 from memory.policy.paths import CURATED, RECENT_NAME
 from memory.policy.same_words import MARKS, words_of
-from memory.provenance.used import ATTACHED, PROMPT, READ, SEARCH, UsedMemory
+from memory.provenance.used import ATTACHED, UsedMemory
 from memory.search.passage import line_address
 from memory.text.chunking import chunks_of
 from memory.text.dates import day_in
@@ -60,13 +59,11 @@ class ShownMemory:
     keys: list[int] = field(default_factory=list)
     # Who said or wrote it, and when: "You, 3 November 2026".
     source: str = ""
+    # The day of that, and whether the reader said it.
+    day: dt.date | None = None
+    is_own: bool = False
     address: str = ""
     feedback: LineFeedback | None = None
-
-    @property
-    def percent(self) -> int | None:
-        """Return how likely it answers the question, in percent."""
-        return None if self.memory.score is None else round(100 * self.memory.score)
 
     @property
     def notes(self) -> list[str]:
@@ -76,22 +73,6 @@ class ShownMemory:
             return [*shared, _("no longer there")]
         is_changed = not self.keys and not (self.memory.file_id and self.memory.how == ATTACHED)
         return [*shared, _("changed or removed since")] if is_changed else shared
-
-    @property
-    def reasons(self) -> list[str]:
-        """Return why the model was sent it, and by what it was found."""
-        if self.memory.how == PROMPT:
-            why = _("Every conversation reads this line of your saved memory.")
-        elif self.memory.how == READ:
-            why = _("Read in its document.") if self.memory.file_id else _("Read in its file.")
-        elif self.memory.how == ATTACHED:
-            why = _("Added to your message.")
-        elif self.memory.how == SEARCH:
-            why = _("Found for “%(question)s”") % {"question": Truncator(self.memory.question).chars(80)}
-        else:
-            why = _("Found for your message")
-        ways = {"words": _("same words"), "meaning": _("near in meaning"), "day": _("of that day")}
-        return [why, *(ways.get(way, _("holds the name")) for way in self.memory.found_by)]
 
 
 def shown_memories(used: Iterable[UsedMemory], session: ChatSession, user: User) -> list[ShownMemory]:
@@ -172,11 +153,12 @@ def _find_line(shown: ShownMemory, documents: Sequence[MemoryDocument], user: Us
         if found := list(MemoryChunk.objects.filter(document=document, text__in=texts).order_by("ordinal")):
             shown.space, shown.keys = document.space, [chunk.text_key for chunk in found]
             shown.address = line_address(document.pk, found[0].start_line)
-            shown.source = _source_of(document, found[0], user)
+            _find_source(shown, document, found[0], user)
             return
     if documents:
         shown.address = reverse("memory_document", args=[documents[0].pk])
-    shown.source = _name_of(located(shown.memory.path)[1])
+    path = located(shown.memory.path)[1]
+    shown.source, shown.day = _name_of(path), day_in(path)
 
 
 def _find_said(shown: ShownMemory, access: MemoryAccess, user: User) -> None:
@@ -195,8 +177,9 @@ def _find_said(shown: ShownMemory, access: MemoryAccess, user: User) -> None:
     message = Message.objects.filter(session=other, seq=first.seq).select_related("author").first()
     said_by = (message.author if message else None) or other.owner
     person = _("You") if said_by == user else str(said_by)
+    shown.day, shown.is_own = access.session.owner.day(first.at), said_by == user and first.role == Message.Role.USER
     speaker = person if first.role == Message.Role.USER else _("Assistant")
-    about = {"who": speaker, "title": other.name, "day": date_format(access.session.owner.day(first.at))}
+    about = {"who": speaker, "title": other.name, "day": date_format(shown.day)}
     shown.source = _("%(who)s in “%(title)s”, %(day)s") % about
     if message is not None:
         shown.address += f"#message-{message.pk}@{first.seq}"
@@ -210,10 +193,12 @@ def _find_attached(shown: ShownMemory, user: User) -> None:
         shown.address = shown.memory.path
 
 
-def _source_of(document: MemoryDocument, chunk: MemoryChunk, user: User) -> str:
-    """Return who wrote the line, and on which day of the person."""
+def _find_source(shown: ShownMemory, document: MemoryDocument, chunk: MemoryChunk, user: User) -> None:
+    """Say who wrote the line, and on which day of the person."""
     if document.path != CURATED:
-        return _name_of(document.path, day_in(chunk.heading))
+        shown.day = day_in(chunk.heading) or day_in(document.path)
+        shown.source = _name_of(document.path, shown.day)
+        return
     entries = [entry for entry in entries_of(document) if entry.line <= chunk.start_line <= entry.last_line]
     change = (
         document.revisions.filter(number=entries[0].revision).select_related("author", "approved_by").first()
@@ -221,15 +206,18 @@ def _source_of(document: MemoryDocument, chunk: MemoryChunk, user: User) -> str:
         else None
     )
     if change is None:
-        return _("Saved memory")
+        shown.source = _("Saved memory")
+        return
     who = str(Source(change.source).label).capitalize()
+    shown.day, shown.is_own = user.day(change.created_at), change.author == user
     if change.source == Source.PROPOSAL and change.author is not None:
-        who = _("You") if change.author == user else str(change.author)
+        who = _("You") if shown.is_own else str(change.author)
         if change.approved_by is not None:
             who = _("%(author)s, approved by %(person)s") % {"author": who, "person": change.approved_by}
     if change.source in (Source.TOOL, Source.PAGE):
-        who = _("You") if change.author in (user, None) else str(change.author)
-    return _("%(who)s, %(day)s") % {"who": who, "day": date_format(user.day(change.created_at))}
+        shown.is_own = change.author in (user, None)
+        who = _("You") if shown.is_own else str(change.author)
+    shown.source = _("%(who)s, %(day)s") % {"who": who, "day": date_format(shown.day)}
 
 
 def _name_of(path: str, day: dt.date | None = None) -> str:

@@ -1,8 +1,8 @@
 """Find what of memory an answer has used, from the data that is stored with it. Pure.
 
 Passages that were recalled for the message, or found by memory_search, were looked at. Those that probably answer the
-question, or of which the answer says something, were used. The curated memory is in every prompt, and memory_get
-returns many lines: of those, a line counts when the answer says something of it.
+question, that the answer cites, or of which it says something, were used. The curated memory is in every prompt, and
+memory_get returns many lines: of those, a line counts when the answer says something of it.
 """
 
 import hashlib
@@ -12,14 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.utils.translation import gettext, ngettext
-
-from chat.extensions import ContextItem, FinishedAnswer, FinishedCall
+from chat.extensions import AnswerLine, ContextItem, FinishedAnswer, FinishedCall
 from memory.documents.calls import Made
 from memory.policy.addresses import is_of_others
 from memory.policy.same_words import words_of
 from memory.policy.tombstones import BLANK
 from memory.prompt.items import ADDED, CURATED, DOCUMENT, OF_DOCUMENTS, RECALLED, SPACE_ADDED, SPACE_CURATED, shown
+from memory.search.likely import LIKELY_MIN_SCORE
 from memory.text.terms import terms_of
 
 SAVE_TOOL, SEARCH_TOOL, GET_TOOL = "save_memory", "memory_search", "memory_get"
@@ -32,8 +31,6 @@ ATTACHED_MAX_CHARS = 1_000
 # An answer says something of a line when it and the question have at least this share of the line's terms, and the
 # answer has one of them that the question has not.
 SAID_MIN_SHARE = 0.5
-# How likely a passage answers the question that counts as used although the answer says nothing of it in its words.
-USED_MIN_SCORE = 0.3
 HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 
 
@@ -60,6 +57,9 @@ class UsedMemory:
     mark: str = ""
     # Whether the answer rests on it; it was only looked at otherwise.
     is_used: bool = True
+    # Whether the answer cites it, and whether it says something of it.
+    is_cited: bool = False
+    is_said: bool = False
 
     @property
     def id(self) -> str:
@@ -82,38 +82,28 @@ class UsedMemory:
         return self.path.startswith("/files/")
 
 
-def count(answer: FinishedAnswer) -> dict[str, int]:
-    """Return how many memories and passages of documents `answer` has used, how many it has only looked at, and how
-    many memories it saved."""
-    found = used_in(answer)
+def count(answer: FinishedAnswer) -> AnswerLine:
+    """Return how many memories and passages of documents `answer` has used, how many it has only looked at, and what it
+    saved; {} for nothing."""
+    found, saved = used_in(answer), saved_in(answer)
     used = [each for each in found if each.is_used]
-    of_files = sum(1 for each in used if each.file_id)
-    numbers = {
-        "used": len(used) - of_files,
-        "files": of_files,
-        "looked": len(found) - len(used),
-        "saved": len(saved_in(answer)),
-    }
-    return {name: number for name, number in numbers.items() if number}
+    line, of_files = AnswerLine(), sum(1 for each in used if each.file_id)
+    if len(used) > of_files:
+        line["used"] = len(used) - of_files
+    if of_files:
+        line["files"] = of_files
+    if len(found) > len(used):
+        line["looked"] = len(found) - len(used)
+    if saved:
+        line |= {"saved": len(saved), "made": saved}
+    return line
 
 
-def sentence(numbers: Mapping[str, int]) -> str:
-    """Return the line under an answer with these numbers, of count()."""
-    used, saved, files = numbers.get("used", 0), numbers.get("saved", 0), numbers.get("files", 0)
-    of_used = ngettext("Used %(number)d memory", "Used %(number)d memories", used) % {"number": used}
-    if files:
-        of_files = ngettext("%(number)d passage of documents", "%(number)d passages of documents", files)
-        of_files %= {"number": files}
-        of_used = f"{of_used} · {of_files}" if used else gettext("Used %(passages)s") % {"passages": of_files}
-        used += files
-    if used and not saved:
-        return of_used
-    if not used and not saved:
-        looked = numbers.get("looked", 0)
-        return ngettext("Looked at %(number)d memory", "Looked at %(number)d memories", looked) % {"number": looked}
-    if not used:
-        return ngettext("Saved %(number)d memory", "Saved %(number)d memories", saved) % {"number": saved}
-    return gettext("%(used)s · saved %(number)d") % {"used": of_used, "number": saved}
+def best_used(answer: FinishedAnswer) -> UsedMemory | None:
+    """Return what `answer` rests on most: what it cites before what it says something of, and that before what only
+    probably answers the question; None when it used nothing."""
+    used = [each for each in used_in(answer) if each.is_used]
+    return max(used, key=lambda each: (each.is_cited, each.is_said, each.score or 0.0), default=None)
 
 
 def used_in(answer: FinishedAnswer) -> list[UsedMemory]:
@@ -123,9 +113,11 @@ def used_in(answer: FinishedAnswer) -> list[UsedMemory]:
     found: dict[str, UsedMemory] = {}
     for each in (*_recalled(answer), *_searched(answer), *_read_files(answer), *_said(answer, asked, said)):
         if words_of(each.text) and BLANK not in each.text:
-            is_likely = each.score is None or each.score >= USED_MIN_SCORE
-            is_used = is_likely or is_said(frozenset(terms_of(each.text)), asked, said)
-            found.setdefault(words_of(each.text), replace(each, is_used=is_used))
+            # What was likely enough counts as used although the answer says nothing of it in its words.
+            is_likely = each.score is None or each.score >= LIKELY_MIN_SCORE
+            is_cited, says = each.mark in answer.cited, is_said(frozenset(terms_of(each.text)), asked, said)
+            known = replace(each, is_cited=is_cited, is_said=says, is_used=is_likely or is_cited or says)
+            found.setdefault(words_of(each.text), known)
     return list(found.values())
 
 
@@ -153,7 +145,16 @@ def _recalled(answer: FinishedAnswer) -> Iterator[UsedMemory]:
 
 def _of_item(item: ContextItem, answer: FinishedAnswer) -> UsedMemory:
     found_by, title = tuple(item.get("found_by", ())), item.get("heading", "")
-    return UsedMemory(item["path"], shown(item), RECALL, answer.question, found_by, item.get("score"), title)
+    return UsedMemory(
+        path=item["path"],
+        text=shown(item),
+        how=RECALL,
+        question=answer.question,
+        found_by=found_by,
+        score=item.get("score"),
+        title=title,
+        mark=item.get("mark", ""),
+    )
 
 
 def _of_document(item: ContextItem, answer: FinishedAnswer) -> UsedMemory:

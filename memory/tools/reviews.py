@@ -3,6 +3,7 @@ contradicts, and a few old lines a week.
 
 ask(user)                       # any number of times
 answer(review, "yes", user)     # idempotent
+take_back(review, revision, user)
 """
 
 import datetime as dt
@@ -17,7 +18,7 @@ from django.urls import reverse
 
 from memory.documents import undo
 from memory.documents.write import Author, Source
-from memory.models import Decision, MemoryDocument, Review, content_hash
+from memory.models import Decision, MemoryDocument, MemoryRevision, Review, content_hash
 from memory.policy import switches
 from memory.policy.paths import CURATED
 from memory.text.list_marks import without_list_mark
@@ -119,19 +120,39 @@ def pending(user: User) -> list[PendingReview]:
     return list(found.values())
 
 
-def answer(shown: PendingReview, choice: str, user: User) -> None:
-    """Keep the line, which is then confirmed as of now ("yes"), or delete it ("no").
+@transaction.atomic
+def answer(shown: PendingReview, choice: str, user: User) -> MemoryRevision | None:
+    """Keep the line, which is then confirmed as of now ("yes"), or delete it ("no") and return the revision.
 
     The caller has checked that `user` may write there. Raise OverlapError when the line was changed meanwhile.
     """
     document = shown.review.document
     if choice == "no":
-        with transaction.atomic():
-            author = Author(Source.PAGE, user, reason=Reason("change.no_longer_true"))
-            undo.change_lines(document, shown.line, 1, [], document.version, author)
-            Review.objects.filter(document=document, line_hash=shown.review.line_hash).delete()
-        return
+        author = Author(Source.PAGE, user, reason=Reason("change.no_longer_true"))
+        revision = undo.change_lines(document, shown.line, 1, [], document.version, author)
+        # They are kept, so that the answer can be taken back.
+        rows = Review.objects.filter(document=document, line_hash=shown.review.line_hash)
+        rows.update(answered_at=clock.database_now())
+        return revision
     confirm(document, [shown.text])
+    return None
+
+
+@transaction.atomic
+def take_back(review: Review, revision: MemoryRevision | None, user: User) -> None:
+    """Take back the answer to `review`: ask it again, and undo `revision`, which has deleted the line. Idempotent.
+
+    The caller has checked that `user` may write there. Raise DocumentError when the line cannot be restored.
+    """
+    at = Review.objects.filter(pk=review.pk).values_list("answered_at", flat=True).first()
+    if at is None:
+        return
+    if revision is not None:
+        undo.undo(revision, Author(Source.UNDO, user, reason=Reason("change.taken_back", {"number": revision.number})))
+    rows = Review.objects.filter(document=review.document_id, line_hash=review.line_hash, answered_at=at)
+    # What confirm() has added to other kinds of questions.
+    rows.filter(kind=Review.Kind.STILL_TRUE, asked_at=at).exclude(pk=review.pk).delete()
+    rows.update(answered_at=None)
 
 
 @transaction.atomic

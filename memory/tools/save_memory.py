@@ -214,7 +214,7 @@ SAVE = Tool(
         "running": _("Saving to memory …"),
         "done": _("Saved to memory"),
         ALREADY_KNOWN: _("Nothing new to save"),
-        WAITS: _("Waiting in your inbox"),
+        WAITS: _("Waiting for your yes"),
         PROPOSED: _("Proposed to the space"),
         "memory.declined": _("Not saved"),
         "failed": _("Could not save to memory"),

@@ -39,8 +39,9 @@ def waiting_about(user: User, document: MemoryDocument) -> WaitingAbout:
 
 
 def address(kind: str, pk: int) -> str:
-    """Return the address of an item in the inbox: of a review, decision or suggestion."""
-    return f"{reverse('memory_inbox')}#{kind}-{pk}"
+    """Return the address of an item in the inbox: of a review, which is then asked first, a decision or suggestion."""
+    first = {"review": pk} if kind == "review" else {}
+    return reverse("memory_inbox", query=first, fragment=f"{kind}-{pk}")
 
 
 def _sentence(shown: reviews.PendingReview) -> str:

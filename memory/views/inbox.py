@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.core.cache import caches
 from django.core.exceptions import PermissionDenied
 from django.db import connection
-from django.http import Http404, HttpResponse, HttpResponseBadRequest
+from django.http import HttpResponse, HttpResponseBadRequest
 from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -18,18 +18,18 @@ from chat.conversations.message_pages import updated_card_html
 from chat.extensions import WaitingItems
 from memory.access.rights import may_edit
 from memory.documents.calls import Made, use_that_made
-from memory.documents.merge import OverlapError
 from memory.documents.write import DocumentError
 from memory.files.missing import documents_without_file
 from memory.files.waiting import waiting_files
 from memory.lab import golden
 from memory.models import Suggestion
 from memory.skills.approval import waiting_own_skills
-from memory.tools import decisions, reviews, saved, suggestions
+from memory.tools import decisions, saved, suggestions
 from memory.trust import proposals
 from memory.trust.instructions import marked_lines
 from memory.trust.suggestions import decline, waiting_for
 from memory.views.proposal_cards import cards_of
+from memory.views.reviews import Sitting, review_card
 from oneclaw.models import Space, User
 from oneclaw.people.requests import SignedInRequest
 from oneclaw.text import InvalidTextError
@@ -51,13 +51,6 @@ SELECT md5(string_agg(part, ' ' ORDER BY part)) FROM (
            JOIN memory_memorydocument document ON document.id = revision.document_id
            JOIN mine ON mine.space_id = revision.space_id
      WHERE decision.decided_at IS NULL AND mine.may_write
-    UNION ALL
-    SELECT concat_ws(' ', 'review', review.id, document.version, document.content_hash, document.deleted_at IS NULL,
-                     newer.version, newer.content_hash, newer.deleted_at IS NULL)
-      FROM memory_review review JOIN memory_memorydocument document ON document.id = review.document_id
-           JOIN mine ON mine.space_id = document.space_id
-           LEFT JOIN memory_memorydocument newer ON newer.id = review.newer_document_id
-     WHERE review.answered_at IS NULL
     UNION ALL
     SELECT concat_ws(' ', 'suggestion', suggestion.id)
       FROM memory_suggestion suggestion JOIN mine USING (space_id)
@@ -93,7 +86,7 @@ def inbox(request: SignedInRequest) -> HttpResponse:
     context = {
         "questions": decisions.open_questions(request.user),
         "suggestions": suggestion_cards(rows[:SHOWN_MAX_SUGGESTIONS]),
-        "reviews": reviews.pending(request.user),
+        **review_card(request, Sitting.read(request.GET)),
         "proposals": cards_of(proposals.to_decide(request.user)[:SHOWN_MAX_SUGGESTIONS], request.user),
         "declined": proposals.declined_of(request.user)[:SHOWN_MAX_SUGGESTIONS],
         "waiting_skills": waiting_own_skills(request.user),
@@ -136,26 +129,6 @@ def answer_suggestion(request: SignedInRequest, suggestion_id: int) -> HttpRespo
     return redirect("memory_inbox")
 
 
-@require_POST
-def answer_review(request: SignedInRequest, review_id: int) -> HttpResponse:
-    """Keep a line because it is still true, or delete it; go back to the inbox."""
-    shown = next((each for each in reviews.pending(request.user) if each.review.pk == review_id), None)
-    if shown is None:
-        raise Http404
-    if not may_edit(request.user, shown.review.document.space, shown.review.document.path):
-        raise PermissionDenied
-    choice = request.POST.get("answer", "")
-    if choice not in ("yes", "no"):
-        return HttpResponseBadRequest()
-    try:
-        reviews.answer(shown, choice, request.user)
-    except OverlapError:
-        messages.error(request, _("That line was changed in the meantime, so it was not deleted."))
-    else:
-        messages.success(request, _("Marked as still true.") if choice == "yes" else _("Line deleted."))
-    return redirect("memory_inbox")
-
-
 def suggestion_cards(rows: Iterable[Suggestion]) -> list[SuggestionCard]:
     """Return the cards of `rows`."""
     return [
@@ -164,7 +137,8 @@ def suggestion_cards(rows: Iterable[Suggestion]) -> list[SuggestionCard]:
 
 
 def waiting_items(user: User) -> WaitingItems | None:
-    """Return how much waits for `user`, for the badge of the sidebar; None when nothing does.
+    """Return how much waits for `user`, for the badge of the sidebar; None when nothing does. Questions whether a line
+    is still true do not count: nothing is blocked until they are answered.
 
     One statement, because every page of the chat asks: the count is kept as long as nothing that it depends on changes.
     """
@@ -183,7 +157,7 @@ def waiting_items(user: User) -> WaitingItems | None:
 
 def counted(user: User) -> int:
     """Return how much waits for `user`. It reads the lines that the questions are about."""
-    count = waiting_for(user).count() + len(decisions.open_questions(user)) + len(reviews.pending(user))
+    count = waiting_for(user).count() + len(decisions.open_questions(user))
     return count + proposals.to_decide(user).count() + proposals.declined_of(user).count()
 
 

@@ -22,6 +22,7 @@ from memory.library.search import FilePassage, search_files
 from memory.models import MemoryDocument
 from memory.notes.coverage import DAILY_LOG_PATH
 from memory.policy.paths import CURATED
+from memory.search.likely import likely_floor
 from memory.search.manager import HybridSearchManager
 from memory.search.passage import QUERY_MAX_CHARS, RESULTS_SHOWN, Passage
 from memory.search.typos import corrected
@@ -109,7 +110,12 @@ def search_page(request: SignedInRequest) -> HttpResponse:
             response = _rendered(request, context | {"refusal": refusal.sentence}, status=429)
             response["Retry-After"] = str(refusal.retry_after)
             return response
-        context |= {"results": results, "corrected": other if other != query else ""}
+        floor = likely_floor([each.passage.score for each in results])
+        context |= {
+            "results": [each for each in results if each.passage.score >= floor],
+            "less_likely": [each for each in results if each.passage.score < floor],
+            "corrected": other if other != query else "",
+        }
     return _rendered(request, context)
 
 

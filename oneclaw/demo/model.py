@@ -104,7 +104,7 @@ def _answer(body: dict[str, Any], asked: str) -> Reply:
     tools = set() if body.get("tool_choice") == {"type": "none"} else {tool["name"] for tool in body.get("tools") or []}
     keep = intents.to_remember(asked)
     if keep and "save_memory" in tools:
-        return _say("I will save that.", tool_use("save_memory", {"content": keep[:5000]}))
+        return _say(tool_use("save_memory", {"content": keep[:5000]}))
     if files := _files(body["messages"][-1]):
         return _say(f"You sent {files}. A real model would read it; I cannot.\n\n{WHAT_I_AM}")
     if intents.about_the_past(asked):
@@ -138,23 +138,26 @@ def _after_tools(body: dict[str, Any], results: list[dict[str, Any]]) -> Iterato
         if result.get("is_error"):
             yield f"That did not work: {_problem(result)}"
         elif call["name"] == "save_memory":
-            yield f"{_saved(result)}:\n\n{_quoted(str(call['input'].get('content', '')))}"
+            yield _after_saving(fields_of(result), str(call["input"].get("content", "")))
         elif call["name"] == "memory_search":
             yield _found(result, str(call["input"].get("query", "")))
         else:
             yield f"{call['name']} says:\n\n{_quoted(text_of(result)[:500])}"
 
 
-def _saved(result: dict[str, Any]) -> str:
-    """Return what the result of save_memory says has become of the line."""
-    fields = fields_of(result)
+def _after_saving(fields: dict[str, Any], line: str) -> str:
+    """Return what the result of save_memory says has become of `line`. The card shows a line that was saved."""
     if fields.get("waiting"):
-        return "This waits in your inbox for a yes"
-    if fields.get("proposed"):
-        return "I proposed this to the space; another owner or editor has to approve it"
-    if fields.get("declined"):
-        return "You have declined this before, so I did not save it"
-    return "Your memory has this already" if fields.get("already_known") else "Saved to your memory"
+        became = "This waits for your yes"
+    elif fields.get("proposed"):
+        became = "I proposed this to the space; another owner or editor has to approve it"
+    elif fields.get("declined"):
+        became = "You have declined this before, so I did not save it"
+    elif fields.get("already_known"):
+        became = "Your memory has this already"
+    else:
+        return "I will remember that."
+    return f"{became}:\n\n{_quoted(line)}"
 
 
 def _search(asked: str) -> dict[str, Any]:

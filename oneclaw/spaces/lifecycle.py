@@ -36,7 +36,7 @@ class SpaceDraft:
     description: str = ""
     colour: int = 0
     kind: str = Space.Kind.PROJECT
-    needs_second_person: bool = True
+    needs_second_person: bool = False
     links_for_everybody: bool = False
 
 
@@ -50,7 +50,7 @@ def checked_draft(
     description: object = "",
     colour: object = 0,
     kind: object = Space.Kind.PROJECT,
-    needs_second_person: bool = True,
+    needs_second_person: bool = False,
     links_for_everybody: bool = False,
 ) -> SpaceDraft:
     """Return the draft of a space from values of a form or a program. Raise InvalidTextError."""

@@ -9,6 +9,8 @@ const UNDO_MS = 8000;
 /** @type {Answer | undefined} */
 let pending;
 
+import "./swiping.js";
+
 /** @returns {HTMLElement[]} */
 const items = () => [...document.querySelectorAll("[data-inbox-item]")].filter((item) => item instanceof HTMLElement);
 

@@ -121,6 +121,7 @@ PAGES = """
     stop_sub_session                -           author
     commands                        persons     -
     news                            persons     -
+    more                            persons     -
 
 # Invitations to spaces: tests/oneclaw/people/test_space_invitations.py
     answer_space_invitation         -           nobody
@@ -135,6 +136,7 @@ PAGES = """
     message_context                 members     -
     message_context_json            members     -
     message_memories                private     -
+    memory_undo_saves               -           private
     memory_feedback                 -           private
     message_rate                    -           private
     message_edit                    author      author
@@ -242,6 +244,7 @@ PAGES = """
     memory_decide                   -           owners
     memory_take_out                 -           owners
     memory_review                   -           owners
+    memory_review_undo              -           owners
     memory_forget                   persons     persons
     memory_forgotten                forgetters  -
     memory_receipt                  forgetters  -

@@ -7,14 +7,14 @@ from playwright.async_api import expect
 
 from memory.documents import write as documents
 from memory.documents.write import Append, Author, Source
-from memory.models import MemoryDocument, Suggestion
+from memory.models import MemoryDocument, Review, Suggestion, content_hash
 from memory.tools import decisions
 from memory.tools.contradictions import Contradicted
 from memory.trust.rule import SourceText
 from memory.trust.suggestions import wait
 from oneclaw.models import Space
 from oneclaw.threads import in_database
-from tests.browser import DESKTOP, PHONE, open_page
+from tests.browser import DESKTOP, PHONE, fits, open_page
 from tests.browser import violations_in_both_schemes as violations
 from tests.scripted import answer, tool_use
 
@@ -44,7 +44,7 @@ async def test_the_inbox_is_worked_off_by_keys(live, ada):
     await in_database(filled, ada)
     async with open_page(live, ada) as page:
         await page.goto("/")
-        await page.get_by_role("link", name="Inbox").click()
+        await page.get_by_role("link", name="Questions").click()
         items = page.locator("[data-inbox-item]")
         await expect(items).to_have_count(5)
         for size in (DESKTOP, PHONE):
@@ -77,7 +77,7 @@ async def test_the_inbox_is_worked_off_by_keys(live, ada):
         await page.goto("/")
         await soon(lambda: Suggestion.objects.filter(status="declined").count() == 1)
         await page.reload()
-        await expect(page.get_by_role("link", name="Inbox")).to_contain_text("2")
+        await expect(page.get_by_role("link", name="Questions")).to_contain_text("2")
 
 
 async def test_each_answer_in_the_inbox_can_be_undone(live, ada):
@@ -133,9 +133,52 @@ async def test_a_text_that_waits_is_answered_on_its_card(live, ada, scripted, pa
         await expect(card.get_by_text("The bank is Mallory & Sons.", exact=True).last).to_be_visible()
         await expect(page.locator("article").last).to_have_text("It waits in your inbox.")
         assert await violations(page) == ""
-        await expect(page.get_by_role("link", name="Inbox", exact=False).first).to_be_visible()
+        await expect(page.get_by_role("link", name="Questions", exact=False).first).to_be_visible()
         await card.get_by_role("button", name="Accept").click()
         await expect(card).to_contain_text("You accepted this.")
         assert await in_database(content) == "- The bank is Mallory & Sons.\n"
         await page.reload()
         await expect(card).to_contain_text("You accepted this.")
+
+
+def asked_about(ada):
+    space = Space.objects.own_of(ada)
+    document = documents.apply(space, "MEMORY.md", Append(LINES), Author(Source.PAGE, ada)).document
+    for line in LINES.splitlines():
+        Review.objects.create(document=document, kind=Review.Kind.STILL_TRUE, line_hash=content_hash(line))
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+async def test_old_lines_are_asked_about_one_at_a_time(live, ada, viewport):
+    await in_database(asked_about, ada)
+    async with open_page(live, ada, viewport=viewport, has_touch=viewport == PHONE) as page:
+        await page.goto("/memory/inbox/")
+        card = page.locator(".review")
+        await expect(card).to_contain_text("Ada lives in Zurich.")
+        await expect(card).to_contain_text("1 of 2")
+        assert await fits(page)
+        assert await violations(page) == ""
+        await card.get_by_role("button", name="Still true").click()
+        await expect(card).to_contain_text("Ada has a flat in Basel.")
+        await expect(card).to_contain_text("Kept: still true.")
+        await expect(card.locator("[data-swipe]")).to_be_focused()
+        assert await violations(page) == ""
+        await card.get_by_role("button", name="Undo").click()
+        await expect(card).to_contain_text("1 of 2")
+        if viewport == PHONE:
+            # A finger sweeps it to the left.
+            await card.locator("[data-swipe]").evaluate(
+                """(card) => {
+                for (const [type, clientX] of [["down", 300], ["move", 240], ["move", 150], ["up", 150]]) {
+                  const shape = { bubbles: true, pointerId: 1, pointerType: "touch", clientX, clientY: 10 };
+                  card.querySelector(".review__text").dispatchEvent(new PointerEvent(`pointer${type}`, shape));
+                }}"""
+            )
+        else:
+            await page.keyboard.press("n")
+        await expect(card).to_contain_text("Removed: not true any more.")
+        assert await in_database(content) == "- Ada has a flat in Basel.\n"
+        await card.get_by_role("button", name="Later").click()
+        await expect(card).to_contain_text("That was all.")
+        assert await fits(page)
+        assert await violations(page) == ""

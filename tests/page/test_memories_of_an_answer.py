@@ -35,15 +35,20 @@ async def test_the_line_opens_and_a_memory_is_called_outdated(live, ada, scripte
     async with open_page(live, ada, viewport=viewport, has_touch=viewport == PHONE) as page:
         await page.goto("/")
         await ask(page, "I take the ferry to Naxos. When does it leave?")
-        line = page.get_by_text("Used 2 memories · saved 1", exact=True)
-        await expect(line).to_be_visible()
+        line = page.locator(".answer-line summary")
+        await expect(line).to_contain_text("“The ferry to Naxos leaves at seven.” 3 November · and 1 more")
+        await expect(page.locator(".answer-line__saved")).to_have_count(0)
         assert await violations(page) == ""
         await line.press("Enter")
         rows = page.locator(".memory")
-        await expect(rows).to_have_count(3)
+        await expect(rows).to_have_count(2)
         ferry = rows.filter(has_text="leaves at seven")
         await expect(ferry.get_by_role("link", name="Notes of 3 November 2026")).to_be_visible()
-        await expect(ferry.get_by_role("meter", name="Strength")).to_be_visible()
+        await expect(ferry.get_by_role("link", name="Why was this found?")).to_be_visible()
+        assert await fits(page)
+        assert await violations(page) == ""
+        await expect(ferry.get_by_role("button", name="Outdated")).to_be_hidden()
+        await ferry.locator("summary").press("Enter")
         assert await fits(page)
         assert await violations(page) == ""
         await ferry.get_by_role("button", name="Outdated").click()
@@ -52,13 +57,13 @@ async def test_the_line_opens_and_a_memory_is_called_outdated(live, ada, scripte
         await expect(ferry).to_be_focused()
         assert await fits(page)
         assert await violations(page) == ""
-        await ferry.get_by_role("button", name="Take back").click()
-        await expect(ferry.get_by_role("button", name="Outdated")).to_be_visible()
+        await ferry.get_by_role("button", name="Undo").click()
+        await expect(ferry.get_by_role("button", name="Helpful")).to_be_visible()
         assert await in_database(LineFeedback.objects.count) == 0
         # After a reload it opens as well, and leads to the line.
         await page.reload()
-        await page.get_by_text("Used 2 memories · saved 1", exact=True).click()
-        await ferry.get_by_role("link", name="Open").click()
+        await line.click()
+        await ferry.get_by_role("link", name="Notes of 3 November 2026").click()
         await page.wait_for_url("**/memory/*/#line-1")
 
 

@@ -145,7 +145,7 @@ def test_the_demo_says_so_and_how_to_set_a_key(signed_in, settings):
     settings.ANTHROPIC_API_KEY = settings.ANTHROPIC_BASE_URL = ""
     settings.DEMO_URL = "http://127.0.0.1:1"
     html = page(signed_in, "/")
-    assert "This is a demo model." in html
+    assert "Demo model." in html
     assert "Ask your administrator" in html
     assert "ANTHROPIC_API_KEY" not in html
     User.objects.update(is_staff=True)

@@ -35,9 +35,15 @@ async def sent(page):
 async def test_a_new_person_is_led_through_memory(live, ada, demo_model):
     async with open_page(live, ada) as page:
         await page.goto("/")
-        walk = page.get_by_role("region", name="See in two minutes how it remembers")
+        walk = page.get_by_role("region", name="See how it remembers")
         current = walk.locator("[aria-current=step]")
         await expect(current).to_have_text("Save")
+        # It is the only introduction: few words are before the field.
+        words = await page.evaluate(
+            "[...document.querySelectorAll('.hints, .scroller')].map((e) => e.innerText).join(' ')"
+        )
+        assert len(words.split()) <= 25
+        await expect(page.locator("[data-welcome]")).to_be_hidden()
         for size in (PHONE, DESKTOP):
             await page.set_viewport_size(size)
             assert await fits(page)
@@ -61,6 +67,9 @@ async def test_a_new_person_is_led_through_memory(live, ada, demo_model):
         line = page.locator(".entry:target")
         await expect(line).to_contain_text("My cat is called Miso")
         await expect(line).to_be_in_viewport()
+        assert await line.evaluate("(line) => getComputedStyle(line).animationName") == "none"
+        await page.emulate_media(reduced_motion="no-preference")
+        assert await line.evaluate("(line) => getComputedStyle(line).animationName") == "glow"
         await page.goto(conversation)
         await expect(page.get_by_label("Message", exact=True)).to_be_visible()
         await expect(walk).to_have_count(0)
@@ -69,7 +78,7 @@ async def test_a_new_person_is_led_through_memory(live, ada, demo_model):
 async def test_it_is_closed_on_a_phone_and_stays_closed(live, ada, demo_model):
     async with open_page(live, ada, viewport=PHONE, has_touch=True) as page:
         await page.goto("/")
-        walk = page.get_by_role("region", name="See in two minutes how it remembers")
+        walk = page.get_by_role("region", name="See how it remembers")
         close = walk.get_by_role("button", name="Close this introduction")
         box = await close.bounding_box()
         assert box["width"] >= 44
@@ -77,6 +86,8 @@ async def test_it_is_closed_on_a_phone_and_stays_closed(live, ada, demo_model):
         await close.tap()
         await expect(walk).to_have_count(0)
         await expect(page.get_by_role("main")).to_be_focused()
+        # Then the welcome is the introduction.
+        await expect(page.locator("[data-welcome]")).to_be_visible()
         assert (await in_database(DemoWalk.objects.get)).closed_at is not None
         await page.reload()
         await expect(page.get_by_label("Message", exact=True)).to_be_visible()

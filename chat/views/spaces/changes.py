@@ -31,7 +31,7 @@ def edit_space(request: SignedInRequest, space_id: int) -> HttpResponse:
 
 def edited(request: SignedInRequest, space: Space | None) -> HttpResponse:
     """Show the form of `space`, or of a new one for None; POST saves it."""
-    shown, refusal = space or Space(kind=Space.Kind.PROJECT), ""
+    shown, refusal = space or Space(kind=Space.Kind.PROJECT, needs_second_person=False), ""
     if request.method == "POST":
         form = request.POST
         try:

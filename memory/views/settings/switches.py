@@ -43,7 +43,7 @@ WORDS = {
     ),
     Switch.REVIEWS: (
         gettext_lazy("Still true?"),
-        gettext_lazy("Once a week your inbox asks about at most five old lines, and about plans whose day has passed."),
+        gettext_lazy("Once a week you are asked about at most five old lines, and about plans whose day has passed."),
     ),
 }
 

@@ -1,11 +1,20 @@
-"""Memory has its quiet line under an answer: counted when the answer ends, opened on click."""
+"""Memory has its quiet line under an answer: made when the answer ends, opened on click."""
 
 import pytest
 
 from chat import extensions
-from chat.extensions import MEMORY_NAME, ContextItem, Extension, MessageContext, NoMemory, Tool, ToolResult
+from chat.extensions import (
+    MEMORY_NAME,
+    ContextItem,
+    Extension,
+    MessageContext,
+    NoMemory,
+    Tool,
+    ToolResult,
+    WordedLine,
+)
 from chat.models import Message
-from chat.rendering.messages import ANSWER_LINES_KEY
+from chat.rendering.answer_lines import ANSWER_LINES_KEY, CARD_IN_VIEW_MAX_CHARS, answer_lines
 from chat.turns.answer_lines import finished_answer
 from memory.extension import MEMORY
 from oneclaw.threads import in_database
@@ -21,16 +30,16 @@ RED = ContextItem(kind="dice", path="dice.md", revision=1, lines=[1, 1], text="r
 
 
 class DiceMemory(NoMemory):
-    """Memory that has only the line under an answer, with the numbers that `count` returns."""
+    """Memory that has only the line under an answer, with what `count` returns."""
 
     def __init__(self, count):
-        self.count_used = count
+        self.count = count
 
-    def used_sentence(self, numbers):
-        return f"Rolled {numbers['rolls']} times"
+    def answer_line(self, answer, session):
+        return self.count(answer)
 
-    def used_address(self, message_id):
-        return f"/dice/{message_id}"
+    def worded_line(self, line, message_id, undone):
+        return WordedLine("", f"Rolled {line['used']} times, undone: {undone}", f"/dice/{message_id}")
 
 
 @pytest.fixture
@@ -51,13 +60,13 @@ async def test_the_numbers_of_an_answer_are_stored_and_shown(ada, scripted, dice
 
     def count(answer):
         seen.append(answer)
-        return {"rolls": len(answer.calls)}
+        return {"used": len(answer.calls)}
 
     dice(count)
     scripted.script(model.answer(model.text("I roll."), model.tool_use("roll_dice", {})), model.answer("A four."))
     talk = Talk(ada, scripted)
     last = await talk.say("Roll")
-    assert last.meta[ANSWER_LINES_KEY] == {MEMORY_NAME: {"rolls": 1}}
+    assert last.meta[ANSWER_LINES_KEY] == {MEMORY_NAME: {"used": 1}}
     (answer,) = seen
     assert (answer.question, answer.answer, answer.message_items) == ("Roll", "I roll.\n\nA four.", [RED])
     (call,) = answer.calls
@@ -66,7 +75,7 @@ async def test_the_numbers_of_an_answer_are_stored_and_shown(ada, scripted, dice
     assert await in_database(lambda: finished_answer(Message.objects.get(pk=last.pk))) == answer
     await in_database(client.force_login, ada)
     html = (await in_database(client.get, f"/c/{talk.session_id}")).content.decode()
-    assert "<summary>Rolled 1 times</summary>" in html
+    assert "Rolled 1 times, undone: None</summary>" in html
     assert f'hx-get="/dice/{last.pk}"' in html
 
 
@@ -83,4 +92,18 @@ async def test_a_line_that_cannot_be_counted_does_not_lose_the_answer(ada, scrip
     dice(lambda answer: 1 // 0)
     last = await Talk(ada, scripted).say("Hello")
     assert last.text == "Hello from the scripted model."
-    assert "The line of memory under an answer could not be counted." in caplog.text
+    assert "The line of memory under an answer could not be made." in caplog.text
+
+
+def test_what_was_saved_is_said_where_its_card_is_far_above_and_only_while_it_is_there(dice):
+    dice(lambda answer: {})
+    line = {MEMORY_NAME: {"used": 1, "made": [7, 8]}}
+    near = Message(pk=1, text="Short.", meta={ANSWER_LINES_KEY: line})
+    far = Message(pk=1, text="x" * (CARD_IN_VIEW_MAX_CHARS + 1), meta={ANSWER_LINES_KEY: line})
+    undone = {"heading": "", "html": "", "can_undo": False}
+    cards = {
+        "a": {"state": "done", "summary": "", "lines": [], "made": 7, "since": undone},
+        "b": {"state": "done", "summary": "", "lines": [], "made": 8, "since": {**undone, "can_undo": True}},
+    }
+    assert [each.words for each in answer_lines(near, cards)] == ["Rolled 1 times, undone: None"]
+    assert [each.words for each in answer_lines(far, cards)] == ["Rolled 1 times, undone: {7}"]

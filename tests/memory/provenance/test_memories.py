@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from chat.models import Message
 from memory.documents.write import Append, Author, Source, apply
 from memory.forgetting.forget import forget
 from memory.index import conversations
@@ -13,7 +14,8 @@ from memory.library import files as library
 from memory.library import reading
 from memory.library.search import search_files
 from memory.models import GoldenQuestion, LineFeedback, MemoryDocument
-from oneclaw.models import Space
+from oneclaw.models import Space, SpaceMember
+from oneclaw.spaces.lifecycle import SpaceDraft, create
 from oneclaw.threads import in_database
 from tests import scripted as model
 from tests.talk import Talk
@@ -68,9 +70,7 @@ async def test_what_was_recalled_is_listed_with_its_day_place_and_reason(asked, 
     assert "The ferry to Naxos leaves at seven." in html
     document = await in_database(lambda: MemoryDocument.objects.get(path="memory/2026-11-03.md"))
     assert f'<a href="/memory/{document.pk}/#line-1">Notes of 3 November 2026</a>' in html
-    assert "Found for your message" in html
-    assert "same words" in html
-    assert "<meter" in html
+    assert 'href="/memory/lab?q=When+does+my+ferry+to+Naxos+leave%3F">Why was this found?</a>' in html
     assert "/memory/forget?q=The%20ferry" in html
 
 
@@ -79,17 +79,100 @@ async def test_what_a_search_found_and_the_prompt_held_is_listed_in_the_same_way
     answer = await asked("Tell me about my sister.", search, model.answer("Your sister lives in Lisbon."))
     html = await listed(client, answer)
     assert html.count('<li class="memory"') == 2
-    assert "Found for “ferry Naxos”" in html
-    assert "Every conversation reads this line of your saved memory." in html
+    assert 'href="/memory/lab?q=ferry+Naxos">Why was this found?</a>' in html
+    assert "part of every conversation" in html
     assert "You, " in html
 
 
 async def test_the_line_under_the_answer_says_the_numbers(asked, client):
     save = model.answer(model.tool_use("save_memory", {"content": "Ada takes the ferry to Naxos."}))
     answer = await asked("Remember: I take the ferry to Naxos. When does it leave?", save, model.answer("At seven."))
-    html = await listed(client, answer)
+    # The card of the save is near, so only the page repeats it.
+    assert "Ada takes the ferry to Naxos." not in await listed(client, answer)
+    html = await in_database(page, client, f"/messages/{answer}/memories")
     assert "Ada takes the ferry to Naxos." in html
     assert "Saved</p>" in html
+
+
+async def test_the_line_quotes_what_was_used_and_forgets_it(asked, client, known, ada):
+    answer = await asked("When does my ferry to Naxos leave?", model.answer("At seven."))
+
+    def line():
+        return Message.objects.get(pk=answer).meta["answer_lines"]["memory"]
+
+    quote = {"text": "The ferry to Naxos leaves at seven.", "path": "", "is_own": False, "title": ""}
+    assert (await in_database(line))["quote"] == {**quote, "day": "2026-11-03"}
+    session = (await in_database(lambda: Message.objects.get(pk=answer))).session_id
+    html = await in_database(page, client, f"/c/{session}")
+    assert "“The ferry to Naxos leaves at seven.”" in html
+    await in_database(forget, known, ["- The ferry to Naxos leaves at seven."], ada)
+    assert "quote" not in await in_database(line)
+    html = await in_database(page, client, f"/c/{session}")
+    assert "answer-line" in html
+    assert "“The ferry" not in html
+
+
+async def test_what_a_space_knew_is_not_quoted_after_one_has_left_it(ada, known, scripted, client, stranger):
+    def make():
+        space = create(ada, SpaceDraft("Harbour"))
+        index_document(
+            apply(space, "MEMORY.md", Append("- The lamp needs 24 V."), Author(Source.PAGE, ada)).document_id
+        )
+        return space
+
+    space = await in_database(make)
+    answer = model.answer("24 V, as the lamp needs.")
+    scripted.script(answer)
+    talk = Talk(ada, scripted)
+    last = await talk.say("Which voltage does the lamp need?")
+
+    def quote():
+        meta = Message.objects.get(pk=last.pk).meta
+        meta["answer_lines"] = {
+            "memory": {
+                "used": 1,
+                "quote": {
+                    "text": "The lamp needs 24 V.",
+                    "path": f"spaces/{space.pk}/MEMORY.md",
+                    "is_own": False,
+                    "day": "",
+                    "title": "",
+                },
+            }
+        }
+        Message.objects.filter(pk=last.pk).update(meta=meta)
+
+    await in_database(quote)
+    await in_database(client.force_login, ada)
+    assert "“The lamp needs 24 V.”" in await in_database(page, client, f"/c/{talk.session_id}")
+
+    def leave():
+        SpaceMember.objects.create(space=space, user=stranger, role=SpaceMember.Role.OWNER)
+        space.members.filter(user=ada).delete()
+
+    await in_database(leave)
+    html = await in_database(page, client, f"/c/{talk.session_id}")
+    assert "“The lamp" not in html
+    assert "Used 1 memory" in html
+
+
+async def test_saves_far_above_are_undone_from_the_line(asked, client, known, stranger, ada):
+    save = model.answer(model.tool_use("save_memory", {"content": "Ada takes the ferry to Naxos."}))
+    answer = await asked("Remember: I take the ferry to Naxos.", save, model.answer("Done. " * 200))
+    message = await in_database(lambda: Message.objects.get(pk=answer))
+    html = await in_database(page, client, f"/c/{message.session_id}")
+    assert "+1 saved" in html
+    assert "Ada takes the ferry to Naxos." in await listed(client, answer)
+    address = f"/messages/{answer}/memories/undo"
+    await in_database(client.force_login, stranger)
+    assert (await in_database(client.post, address)).status_code == 404
+    await in_database(client.force_login, ada)
+    response = await in_database(client.post, address, headers={"HX-Request": "true"})
+    assert "Undone." in response.content.decode()
+    assert "takes the ferry" not in await in_database(lambda: known.documents.get(path="MEMORY.md").content)
+    assert "+1 saved" not in await in_database(page, client, f"/c/{message.session_id}")
+    response = await in_database(client.post, address, follow=True)
+    assert "It is no longer in memory." in response.content.decode()
 
 
 async def test_nobody_else_sees_or_rates_them(asked, client, stranger):

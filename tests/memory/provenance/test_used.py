@@ -79,23 +79,25 @@ def test_what_was_forgotten_or_refused_does_not_count():
     assert used.count(answer) == {}
 
 
-@pytest.mark.parametrize(
-    ("numbers", "sentence"),
-    [
-        ({"used": 3, "saved": 1}, "Used 3 memories · saved 1"),
-        ({"used": 1}, "Used 1 memory"),
-        ({"saved": 2}, "Saved 2 memories"),
-        ({"used": 1, "looked": 5}, "Used 1 memory"),
-        ({"looked": 5}, "Looked at 5 memories"),
-        ({"looked": 5, "saved": 1}, "Saved 1 memory"),
-    ],
-)
-def test_the_line_says_how_many(numbers, sentence):
-    assert used.sentence(numbers) == sentence
+def test_the_best_is_what_is_cited_then_what_is_said_then_what_is_likely():
+    recalled = [
+        item(items.RECALLED, "- Ada's ferry leaves at seven.", score=0.9, mark="m1-1"),
+        item(items.RECALLED, "- Ada's sister lives in Lisbon.", score=0.4, mark="m1-2"),
+        item(items.RECALLED, "- Ada bakes bread.", score=0.1, mark="m1-3"),
+    ]
+    question = "Where is my sister?"
+
+    def best(said, *cited):
+        return used.best_used(FinishedAnswer(question, said, [], recalled, cited=frozenset(cited))).text
+
+    assert best("I am not sure.") == "- Ada's ferry leaves at seven."
+    assert best("She lives in Lisbon.") == "- Ada's sister lives in Lisbon."
+    assert best("She lives in Lisbon.", "m1-3") == "- Ada bakes bread."
+    assert used.count(FinishedAnswer(question, "So.", [], recalled, cited=frozenset({"m1-3"}))) == {"used": 3}
 
 
 def test_only_what_was_really_saved_counts():
     saved = FinishedCall("save_memory", {}, "{}", made=Made("revision", 7).on_card)
     waits = FinishedCall("save_memory", {}, "{}", made=Made("suggestion", 7).on_card)
     known = FinishedCall("save_memory", {}, "{}")
-    assert used.count(FinishedAnswer("", "", calls=[saved, waits, known])) == {"saved": 1}
+    assert used.count(FinishedAnswer("", "", calls=[saved, waits, known])) == {"saved": 1, "made": [7]}

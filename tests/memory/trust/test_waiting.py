@@ -115,7 +115,7 @@ def test_what_the_person_confirmed_is_saved(save, space, document_of):
 
 def test_the_card_asks_and_shows_what_was_answered(suggested, at, space, document_of):
     page = at.get(f"/c/{suggested.pk}").content.decode()
-    assert "Waiting in your inbox" in page
+    assert "Waiting for your yes" in page
     assert "It came from the file “minutes.txt”." in page
     card = answer_with(at, "accept", headers={"HX-Request": "true"}).content.decode()
     assert card.startswith("<tool-card")

@@ -61,6 +61,16 @@ def test_results_are_limited_by_kind_and_day(find, filter, wanted):
     assert find(f"q=jasmine+tea&{filter}")[:1] == wanted
 
 
+def test_noise_is_folded_and_can_be_opened(find, client, ada, write):
+    noise = "".join(f"- Ada likes the {thing} of the harbour.\n" for thing in ("crane", "bakery", "ferry", "lamp"))
+    write(ada, "MEMORY.md", f"- My sister Ines lives in Lisbon.\n{noise}- Ines is coming in May.\n")
+    html = client.get("/memory/search?q=sister+Ines", headers={"HX-Request": "true"}).content.decode()
+    shown, _, folded = html.partition('<details class="memory__unlikely"')
+    assert "lives in Lisbon" in shown
+    assert "is coming in May" in folded
+    assert find("q=sister+Ines")[0] == "My sister Ines lives in Lisbon."
+
+
 def test_broken_filters_limit_nothing(find):
     assert find("q=jasmine+tea&kind=x&since=2026-02-30&until=x&space=x") == find("q=jasmine+tea")
 

@@ -121,8 +121,8 @@ def test_a_result_without_passages_is_told_as_such(content):
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ({"saved": True}, "Saved to your memory"),
-        ({"saved": False, "waiting": True, "source": "pasted text"}, "waits in your inbox"),
+        ({"saved": True}, "I will remember that."),
+        ({"saved": False, "waiting": True, "source": "pasted text"}, "waits for your yes"),
         ({"saved": False, "proposed": True, "memory": "Crane"}, "proposed"),
         ({"saved": False, "declined": "The person has declined this before."}, "declined"),
         ({"saved": False, "already_known": True, "path": "MEMORY.md"}, "already"),
@@ -131,7 +131,8 @@ def test_a_result_without_passages_is_told_as_such(content):
 def test_it_tells_what_became_of_a_line(said, told):
     (text,) = demo._after_tools(called("save_memory", {"content": "Tea"}), [result(json.dumps(said))])
     assert told in text
-    assert "> Tea" in text
+    # The card shows what was saved.
+    assert ("> Tea" in text) != said["saved"]
 
 
 @pytest.mark.parametrize(

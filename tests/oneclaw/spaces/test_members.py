@@ -32,7 +32,7 @@ def heard():
 
 def test_who_makes_a_space_owns_it(team, ada):
     assert list(Space.objects.owned_by(ada).shared()) == [team]
-    assert (team.kind, team.colour, team.needs_second_person) == ("team", 3, True)
+    assert (team.kind, team.colour, team.needs_second_person) == ("team", 3, False)
 
 
 def test_a_person_is_added_by_their_address(team, ada, stranger):
