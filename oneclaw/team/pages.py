@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from oneclaw.models import User
 from oneclaw.people.requests import SignedInRequest
@@ -85,7 +86,7 @@ GROUPS = (
         _("System"),
         (
             TeamPage("team_settings", _("Settings"), "oneclaw.change_runtimesetting"),
-            TeamPage("team_health", _("Health"), "oneclaw.view_invariantrun"),
+            TeamPage("team_health", pgettext_lazy("of the server", "Health"), "oneclaw.view_invariantrun"),
             TeamPage("admin:index", _("Advanced"), ""),
         ),
     ),

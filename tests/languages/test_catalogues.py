@@ -73,7 +73,7 @@ def test_a_changed_text_is_missing_and_an_obsolete_one_told(tmp_path, settings, 
         (PLURAL, ("%(number)d Dateien von %(name)s",), "needs 2 plural forms"),
         (PLURAL, ("%(zahl)d Datei", "%(number)d Dateien von %(name)s"), "has a place that nothing is put into"),
         (PLURAL, ("Eine Datei", "Dateien von %(name)s"), "needs %(name)s %(number)d put into it"),
-        ("Back", "Noch keine Gespräche. Ein Gespräch, das du hier beginnst, ist privat.", "is much longer than its text"),
+        ("Back", "Noch keine Gespräche. Ein Gespräch von hier ist privat.", "is much longer than its text"),
     ],
 )
 def test_what_is_wrong_with_a_translation_is_told(text, translated, fault):
