@@ -57,7 +57,7 @@ BOUNDED_CHARS = {
     "memory.prompt.technical.CODE": 16_000,
     "memory.prompt.technical.COMMANDS": 16_000,
     "memory.prompt.technical.PERSONAL": 16_000,
-    "memory.overview.topics._pattern": 4_000,  # READ_MAX_CHARS.
+    "memory.overview.topics._unspaced": 4_000,  # READ_MAX_CHARS.
     "memory.policy.sync_copies.PATTERNS": 255,  # PATH_MAX_BYTES.
     "memory.text.dates.ASKS_WHEN": 10_000,  # QUERY_READ_MAX_CHARS, for both.
     "memory.text.dates.READERS": 10_000,
@@ -105,7 +105,7 @@ BUILT: dict[str, Callable[[], object]] = {
     "chat.transfer.importing.folded._end_of_code": lambda: folded._end_of_code("", folded.SIGN.match("``")),
     "memory.index.vectors._pattern": lambda: vectors._pattern.__wrapped__(frozenset({"Ada", "Mary Ann"})),
     "memory.notes.summary.notes_of": lambda: summary.notes_of("?"),
-    "memory.overview.topics._pattern": lambda: topics._pattern.__wrapped__(),
+    "memory.overview.topics._unspaced": lambda: topics._unspaced.__wrapped__()[0],
     "memory.policy.personal_data._number": lambda: personal_data._number(r"\d{4}(?:[ -]?\d{4}){2,3}"),
     "memory.policy.personal_data._label": lambda: personal_data._label("card|iban"),
     "memory.provenance.cited.statement_before": lambda: cited.statement_before(Message(content=[]), "m1-1"),

@@ -109,7 +109,6 @@ def bounds_of(user: User, day: dt.date) -> tuple[dt.datetime, dt.datetime]:
 def _conversations(user: User, space: Space) -> QuerySet[ChatSession]:
     """Return the conversations that belong in the diary of `space`: the person's own in their own memory, those shared
     with it in that of a shared space. An agent's memory has none of its own."""
-    seen = ChatSession.objects.visible_to(user).written()
     if space.kind == Space.Kind.OWN:
-        return seen.filter(owner=user)
-    return seen.filter(space=space, shared_at__isnull=False)
+        return ChatSession.objects.visible_to(user).written().filter(owner=user)
+    return ChatSession.objects.shared_with(user).written().filter(space=space)

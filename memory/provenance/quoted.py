@@ -10,6 +10,7 @@ from django.utils.translation import gettext, ngettext
 
 from chat.extensions import AnswerLine, FinishedAnswer, Quote, WordedLine
 from chat.models import ChatSession
+from memory.access.load import access_of
 from memory.policy.addresses import located
 from memory.policy.tombstones import BLANK
 from memory.provenance.shown import readable, shown_memories
@@ -36,7 +37,7 @@ def quote_of(best: UsedMemory, answer: FinishedAnswer, session: ChatSession) -> 
         text=text if len(text) <= QUOTE_MAX_CHARS else text[: QUOTE_MAX_CHARS - 1].rstrip() + "…",
         path=best.path if located(best.path)[0] is not None or best.path.startswith("/") else "",
         # Each member of a space reads the same line.
-        is_own=shown.is_own and not session.is_shared,
+        is_own=shown.is_own and not access_of(session).is_of_space,
         day=shown.day.isoformat() if shown.day else "",
         title=shown.source if best.file_id or best.is_attached else "",
     )

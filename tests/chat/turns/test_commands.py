@@ -86,7 +86,7 @@ async def test_where_memory_is_not_written_it_is_an_ordinary_message(
     settings.TITLES = False
     grace = await in_database(User.objects.create_user, "grace@example.org", "a long password")
     await async_client.aforce_login(grace)
-    messages = await sent(async_client, "/remember I like tea", mode="chat")
+    messages = await sent(async_client, "/remember I like tea", use="chat:all")
     assert [message.role for message in messages] == ["user", "assistant"]
     assert len(scripted.requests) == 1
     assert await documents() == []

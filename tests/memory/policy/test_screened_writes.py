@@ -77,8 +77,8 @@ BY_HAND = {
     "memory.files.import_changes.import_new_file",
     "memory.files.import_changes.write_conflict_copy",
     "memory.files.waiting.take_in",
-    "memory.transfer.imports.confirm",
-    "memory.transfer.workspace.import_folder",
+    "memory.transfer.imports._confirm",
+    "memory.transfer.workspace._import_file",
     "memory.transfer.account.take",
 }
 # With no text, or one that the memory or the person's yes holds already.
@@ -362,8 +362,8 @@ WAYS_BY_HAND = [
     (file_changed, {"memory.files.import_changes.import_text"}),
     (file_in_conflict, {"memory.files.import_changes.write_conflict_copy"}),
     (copy_taken_in, {"memory.files.waiting.take_in"}),
-    (zip_imported, {"memory.transfer.imports.confirm"}),
-    (folder_imported, {"memory.transfer.workspace.import_folder"}),
+    (zip_imported, {"memory.transfer.imports._confirm"}),
+    (folder_imported, {"memory.transfer.workspace._import_file"}),
     (account_imported, {"memory.transfer.account.take"}),
 ]
 WAYS = SCREENED_WAYS + WAYS_BY_HAND

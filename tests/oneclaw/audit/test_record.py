@@ -95,7 +95,7 @@ def test_only_who_may_read_the_log_sees_its_page(client, ada, admin_person):
 
     client.force_login(admin_person)
     page = client.get(reverse("team_audit"), {"person": "ada", "kind": "sign_in"}).content.decode()
-    assert page.count("Signed in</span>") == 1
+    assert page.count("ada@example.org signed in.") == 1
     assert ada.email in page
 
 
