@@ -162,7 +162,7 @@ def test_what_waits_about_an_entry_is_marked_at_it(at, ada, document):
         document=document, kind="still_true", line_hash=reviews.content_hash("- Lives in Bern")
     )
     home = at.get("/memory/").content.decode()
-    assert f'<a href="/memory/inbox/#review-{review.pk}">Is this still true?</a>' in home
+    assert f'<a href="/memory/inbox/?review={review.pk}#review-{review.pk}">Is this still true?</a>' in home
     assert f'id="review-{review.pk}"' in at.get("/memory/inbox/").content.decode()
     inbox = at.get("/memory/inbox/").content.decode()
     assert f'href="/memory/{document.pk}/#line-3"' in inbox
