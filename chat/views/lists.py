@@ -91,7 +91,9 @@ def menu(request: SignedInRequest, session_id: uuid.UUID) -> HttpResponse:
         "session": session,
         "is_managed": is_managed,
         "is_own": session.owner_id == request.user.pk,
-        "may_end": not (session.is_shared or is_closed_to(request.user, session)),
+        # It leads to a new conversation: offered where the conversation is open, or on a page of its own.
+        "may_end": ("head" in request.GET or not request.htmx)
+        and not (session.is_shared or is_closed_to(request.user, session)),
         "is_shareable": is_managed and (session.is_shared or (session.kind == "" and session.route_id is None)),
         "is_shared": session.shared_links.live().exists(),
         "folders": request.user.folders.all(),

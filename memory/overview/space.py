@@ -9,7 +9,7 @@ from django.db.models.functions import TruncDate
 
 from memory.models import LibraryFile, MemoryRevision
 from memory.overview import home
-from memory.overview.entries import newest_entries
+from memory.overview.entries import OverviewWaitsError, compile_soon, newest_entries
 from memory.overview.home import ShownEntry
 from oneclaw.models import Space, User
 
@@ -65,9 +65,13 @@ class SpaceOverview:
 
 
 def space_overview(space: Space, user: User) -> SpaceOverview:
-    """Return the overview of `space` as `user`, a member, sees it."""
-    overview = home.curated_overview(space)
-    whole = home.with_content(overview) if overview else None
+    """Return the overview of `space` as `user`, a member, sees it; without lines while a worker sorts an import."""
+    try:
+        overview = home.curated_overview(space)
+        whole = home.with_content(overview) if overview else None
+    except OverviewWaitsError as waits:
+        compile_soon([waits.document.pk])
+        whole = None
     topics = newest_entries(whole) if whole else []
     entries = sorted((entry for topic in topics for entry in topic.newest), key=lambda entry: -entry.revision)
     newest = home.shown_entries(whole.document, entries[:NEWEST_MAX_ENTRIES], user) if whole else []

@@ -17,7 +17,8 @@ STATE = """
 SELECT count(*) FILTER (WHERE document.path LIKE 'memory/%%') AS logs,
        count(*) FILTER (WHERE document.path NOT LIKE 'memory/%%') AS others,
        count(*) FILTER (WHERE document.indexed_version < document.version) AS to_index,
-       hashtextextended(string_agg(concat_ws(' ', document.id, document.path, index.units), ',' ORDER BY document.id)
+       hashtextextended(string_agg(concat_ws(' ', document.id, document.path, index.units, document.content_hash),
+                                    ',' ORDER BY document.id)
                         FILTER (WHERE document.path LIKE 'memory/%%'), 0) AS calendar,
        coalesce(bool_or(index.units > 0 AND index.embedded_by_id <> %(model)s), false)
            OR EXISTS (SELECT FROM memory_embeddingmodel WHERE id = %(model_name)s AND error IS NOT NULL)

@@ -58,11 +58,14 @@ def may_reach(address: Address, reach: Reach, listed: Iterable[Network]) -> bool
     such forms never count as addresses of the internet.
     """
     embedded = embedded_ipv4(address)
+    if _is_in(address, METADATA):
+        # Only an address that is listed by itself: a network of a company may contain it.
+        return any(address in network and network.num_addresses == 1 for network in listed)
     if _is_in(address, listed):
         return embedded is None or may_reach(embedded, reach, listed)
     if embedded is not None:
         return reach is Reach.OWN and may_reach(embedded, reach, listed)
-    if _is_in(address, METADATA) or _is_in(address, RESERVED):
+    if _is_in(address, RESERVED):
         return False
     if _is_in(address, OWN):
         return reach is Reach.OWN

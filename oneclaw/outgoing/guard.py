@@ -96,7 +96,11 @@ def resolved(host: str, port: int, purpose: Purpose) -> Sequence[str]:
 
     Raise RefusedError when there are none, and OSError when the name has no address.
     """
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError:
+        # A part of the name is empty or too long for the name system.
+        raise RefusedError("outgoing.form_refused", host=host) from None
     return allowed(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found), host, port, purpose)
 
 

@@ -3,7 +3,7 @@
 from allauth.account.models import EmailAddress
 from django.core.validators import MaxLengthValidator, validate_email
 
-from oneclaw.models import User
+from oneclaw.models import SpaceInvitation, User
 from oneclaw.people import notices
 from oneclaw.reasons import Reason
 
@@ -20,9 +20,12 @@ def check_email(email: str) -> None:
 
 
 def after_change(person: User, former: str, by: User | None) -> None:
-    """Tell `person`, also at their `former` address, that `by` (None: the directory) has changed it, and delete all
-    addresses but the new one, because a former address must not sign in."""
+    """Tell `person`, also at their `former` address, that `by` (None: the directory) has changed it. Delete all
+    addresses but the new one, because a former address must not sign in, and the invitations to spaces that were made
+    for the new one before."""
     EmailAddress.objects.filter(user=person).exclude(email__iexact=person.email).delete()
+    # They are for the person who had the address then.
+    SpaceInvitation.objects.filter(email=person.email.lower()).delete()
     about = {"former": former, "email": person.email}
     if by is None:
         reason = Reason("people.address_changed_by_directory", about)

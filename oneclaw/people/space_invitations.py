@@ -4,11 +4,14 @@ invite(space, "grace@example.org", "editor", by=ada)    # the same, whether or n
 accept(grace, invitation_id)
 """
 
+from collections.abc import Mapping
+
 from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from oneclaw.audit.record import record
-from oneclaw.models import AuditKind, SpaceInvitation, SpaceMember, User
+from oneclaw.models import AuditKind, SpaceInvitation, SpaceMember, SpaceRole, User
 from oneclaw.models.spaces import Space
 from oneclaw.people import notices, roles
 from oneclaw.people.addresses import EMAIL_MAX_CHARS
@@ -46,13 +49,15 @@ def invite(space: Space, email: str, role: str, by: User) -> SpaceInvitation:
     if member is not None:
         # Owners see the list of members anyway.
         raise AlreadyMemberError(name=str(member.user))
-    values = {"role": checked_role(role), "invited_by": by}
-    found, is_new = SpaceInvitation.objects.update_or_create(space=space, email=email, defaults=values)
+    person = User.objects.filter(email__iexact=email, is_active=True).first()
+    # One that an account made later may not accept is as good as none.
+    is_seen = person is not None and SpaceInvitation.objects.visible_to(person).filter(space=space).exists()
+    values = {"role": checked_role(role), "invited_by": by, "created_at": timezone.now()}
+    found, _is_new = SpaceInvitation.objects.update_or_create(space=space, email=email, defaults=values)
     if space.invitations.count() > MAX_OPEN_COUNT:
         raise TooManyInvitationsError
     record(AuditKind.MEMBERS_CHANGED, actor=by, space=space, invitation=found.pk, role=role)
-    person = User.objects.filter(email__iexact=email, is_active=True).first()
-    if is_new and person is not None:
+    if person is not None and not is_seen:
         notices.tell(person, Reason("spaces.invited", {"who": str(by), "name": space.name}))
     return found
 
@@ -77,15 +82,18 @@ def accept_all(person: User, invited_by: User | None, *, is_proven: bool) -> Non
     their address.
 
     Unless the address `is_proven`, the inviter may have used the link: then these are only spaces that they are in
-    themselves, or any when they may give every right (compare `roles.groups_to_give`).
+    themselves, with at most their own role, or any when they may give every right (compare `roles.groups_to_give`).
     """
     shared = Space.objects.shared().filter(archived_at=None)
+    most: Mapping[int, str] = {}
     if not is_proven and not (invited_by and invited_by.has_perm(roles.GRANT_ROLES)):
         shared = shared.visible_to(invited_by) if invited_by and invited_by.is_active else shared.none()
+        most = dict(SpaceRole.objects.filter(user=invited_by).values_list("space", "role"))
     for found in SpaceInvitation.objects.filter(email=person.email.lower(), space__in=shared).select_related("space"):
         space = lock(found.space)
         if SpaceInvitation.objects.filter(pk=found.pk).delete()[0]:
-            SpaceMember.objects.get_or_create(space=space, user=person, defaults={"role": found.role})
+            role = max(found.role, most.get(space.pk, found.role), key=SpaceMember.Role.values.index)
+            SpaceMember.objects.get_or_create(space=space, user=person, defaults={"role": role})
 
 
 @transaction.atomic

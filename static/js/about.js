@@ -3,7 +3,7 @@
 import { Announcer } from "./announcer.js";
 import { pictureOf, share } from "./picture.js";
 
-const SAID_MILLISECONDS = 3000;
+const SAID_MS = 3000;
 
 /** @param {string} topic The number of a topic; "" shows all. */
 function choose(topic) {
@@ -34,12 +34,6 @@ function showTarget() {
   card.scrollIntoView();
 }
 
-/** @param {KeyboardEvent} event */
-function closeForm(event) {
-  const form = event.key === "Escape" && document.activeElement?.closest(".entry__form");
-  if (form) form.querySelector("[hx-get]")?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
-}
-
 /** @param {Event} event */
 function closeMenus(event) {
   for (const menu of document.querySelectorAll(".entry__menu[open]")) {
@@ -65,13 +59,19 @@ document.addEventListener("click", (event) => {
   if (topics) topics.scrollIntoView({ block: "nearest", behavior: "smooth" });
 });
 document.addEventListener("keydown", closeMenus);
-document.addEventListener("keydown", closeForm);
 window.addEventListener("hashchange", showTarget);
 
-const button = document.querySelector("[data-picture]");
-const drawing = document.querySelector(".calendar__days");
-const notice = document.querySelector("[data-picture-notice]");
-if (button instanceof HTMLButtonElement && drawing instanceof SVGSVGElement && notice instanceof HTMLElement) {
+// The drawing comes later where the memory was just imported.
+offerPicture();
+document.body.addEventListener("htmx:load", offerPicture);
+
+/** Offer to copy the year as a picture. */
+function offerPicture() {
+  const button = document.querySelector("[data-picture]");
+  const drawing = document.querySelector(".calendar__days");
+  const notice = document.querySelector("[data-picture-notice]");
+  if (!(button instanceof HTMLButtonElement && drawing instanceof SVGSVGElement && notice instanceof HTMLElement)) return;
+  if (!button.hidden) return;
   const announcer = new Announcer(notice);
   const words = button.textContent;
   button.hidden = false;
@@ -81,6 +81,6 @@ if (button instanceof HTMLButtonElement && drawing instanceof SVGSVGElement && n
     const said = (isCopied ? button.dataset.copied : button.dataset.saved) ?? "";
     button.textContent = said;
     announcer.say(said);
-    setTimeout(() => (button.textContent = words), SAID_MILLISECONDS);
+    setTimeout(() => (button.textContent = words), SAID_MS);
   });
 }

@@ -186,7 +186,10 @@ const effects = {
     draw();
     follower.toEnd();
   },
-  chooseAnew: () => choices.release(),
+  chooseAnew() {
+    mode.release();
+    choices.release();
+  },
   tell: ({ word, kind }) => composer.tell(words[word], { kind }),
   tellError: ({ text }) => composer.tell(text, { bad: true }),
   // What the page shows belongs to the person: it goes at once. What they were writing stays in this browser.
@@ -421,9 +424,9 @@ const draft = { ...unsent.draft(draftKey()), files: unsent.draftFiles(draftKey()
 attachments.put(draft.files);
 if (!composer.value) composer.put(draft.text, draft.pasted);
 for (const { message } of unsent.of(session)) {
+  choices.choose(message);
   mode.choose(message.mode, message.memory);
   mode.fix();
-  choices.choose(message);
   choices.fix();
 }
 dispatch({ type: "found", kept: unsent.of(session) });

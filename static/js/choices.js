@@ -21,6 +21,7 @@ export class Choices {
   #spaceMark;
   #main;
   #mark;
+  #isFixed = false;
   // All models by name; the default of the chosen agent is listed only as such.
   /** @type {HTMLOptionElement[]} */
   #models = [];
@@ -61,9 +62,11 @@ export class Choices {
   get #memory() {
     const chosen = this.#uses?.selectedOptions[0];
     const memory = chosen?.dataset.memory;
-    // A page that shows that memory is off says so with each message.
-    if (!chosen || (chosen.defaultSelected && memory !== "none")) return undefined;
-    for (const option of this.#uses?.options ?? []) option.defaultSelected = false;
+    if (!chosen) return undefined;
+    const isFirst = "new" in this.#main.dataset && !this.#isFixed;
+    // The first message says what the page shows. A page that shows that memory is off says so with each.
+    if (!isFirst && chosen.defaultSelected && memory !== "none") return undefined;
+    for (const option of this.#uses?.options ?? []) option.defaultSelected = isFirst && option === chosen;
     return memory;
   }
 
@@ -83,6 +86,7 @@ export class Choices {
 
   // Fix agent and space, because the first message was sent.
   fix() {
+    this.#isFixed = true;
     this.#fixSpace();
     if (!this.#agentChoice) return;
     this.#agentChoice.hidden = true;
@@ -92,6 +96,7 @@ export class Choices {
 
   // Let agent and space be chosen again, because the first message was refused.
   release() {
+    this.#isFixed = false;
     if (this.#spaceChoice) {
       this.#spaceChoice.hidden = false;
       if (this.#spaceMark) this.#spaceMark.hidden = true;

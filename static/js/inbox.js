@@ -82,22 +82,32 @@ async function send() {
     const response = await fetch(answered.form.action, request);
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const refusal = page.querySelector(".flash--error")?.textContent ?? "";
-    if (response.ok && !refusal) {
+    // A sign-in that has ended leads to a page without the sidebar.
+    if (response.ok && !refusal && page.querySelector("#sidebar")) {
       // The sidebar says how many still wait.
       document.body.dispatchEvent(new Event("sessions-changed"));
       // What came next when the list was full, or the sentence that it is empty.
-      if (items().length === 0 && !pending) location.reload();
+      if (!list?.querySelector("[data-inbox-item]") && !pending) location.reload();
       return;
     }
-    const line = document.createElement("p");
-    line.className = "field__error";
-    line.textContent = refusal || (list instanceof HTMLElement ? (list.dataset.failed ?? "") : "");
-    answered.item.querySelector(".field__error")?.remove();
-    answered.item.append(line);
-    putBack(answered);
+    refuse(answered, refusal);
   } catch {
-    putBack(answered);
+    refuse(answered, "");
   }
+}
+
+/**
+ * Put the item of an answer that was not taken back, with the reason.
+ * @param {Answer} answered
+ * @param {string} refusal
+ */
+function refuse(answered, refusal) {
+  const line = document.createElement("p");
+  line.className = "field__error";
+  line.textContent = refusal || (list instanceof HTMLElement ? (list.dataset.failed ?? "") : "");
+  answered.item.querySelector(".field__error")?.remove();
+  answered.item.append(line);
+  putBack(answered);
 }
 
 document.addEventListener("submit", (event) => {
@@ -108,8 +118,9 @@ document.addEventListener("submit", (event) => {
   answer(target, submitter);
 });
 undoButton?.addEventListener("click", undo);
-// What is left unsent goes with the page.
+// What is left unsent goes with the page, which a phone may end as soon as it is hidden.
 addEventListener("pagehide", () => void send());
+document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && void send());
 
 document.addEventListener("keydown", (event) => {
   const typing = event.target instanceof Element && event.target.closest("input, textarea, select, [contenteditable]");

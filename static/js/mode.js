@@ -7,9 +7,10 @@ export class Mode {
   #main;
   #mark;
   #value;
-  // The options of other modes, while the mode is fixed.
-  /** @type {HTMLOptionElement[]} */
-  #others = [];
+  #isFixed = false;
+  // All options of a field, as it came: that of another space replaces it.
+  /** @type {WeakMap<HTMLSelectElement, HTMLOptionElement[]>} */
+  #options = new WeakMap();
 
   /** @param {HTMLElement} main */
   constructor(main) {
@@ -17,8 +18,8 @@ export class Mode {
     this.#mark = find(main, "[data-mode-mark]", HTMLElement);
     this.#value = main.dataset.mode;
     main.addEventListener("change", ({ target }) => target === this.#select && this.#show());
-    // Another space offers another field.
-    main.addEventListener("htmx:afterSwap", () => this.#show());
+    // Another space offers another field, perhaps after the first message was sent.
+    main.addEventListener("htmx:afterSwap", () => (this.#isFixed ? this.#draw() : this.#show()));
     // The browser may restore the field of a page to which the person returns.
     if ("new" in main.dataset) this.#show();
   }
@@ -28,46 +29,61 @@ export class Mode {
   }
 
   /**
+   * Choose as a kept message says; without a `memory` it says nothing of that.
    * @param {string} [mode]
    * @param {string} [memory]
    */
   choose(mode = this.#value, memory) {
-    const options = [...(this.#select?.options ?? [])].filter((option) => option.dataset.mode === mode);
-    const option = options.find((one) => one.dataset.memory === memory) ?? options[0];
-    if (!option) return;
+    const select = this.#select;
+    const chosen = select?.selectedOptions[0];
+    if (!select || !chosen || (memory === undefined && chosen.dataset.mode === mode)) return;
+    const options = [...select.options].filter((option) => option.dataset.mode === mode);
+    let option = options.find((one) => one.dataset.memory === (memory ?? "all"));
+    if (!option) {
+      // Its space offers it: the field of that space comes with its name.
+      option = new Option("…", `${mode}:${memory}`);
+      Object.assign(option.dataset, { mode, memory });
+      select.append(option);
+      this.#options.delete(select);
+      this.#main.querySelector("#space")?.dispatchEvent(new Event("change", { bubbles: true }));
+    }
     option.selected = true;
     this.#show();
   }
 
   // Allow another choice, because nothing was stored.
   release() {
-    if (!this.#others.length) return;
-    this.#select?.append(...this.#others);
-    this.#others = [];
-    this.#hide();
+    this.#isFixed = false;
+    this.#draw();
   }
 
   // Fix the mode, because the first message was sent.
   fix() {
-    const options = [...(this.#select?.options ?? [])];
-    this.#others.push(...options.filter((option) => option.dataset.mode !== this.#value));
-    for (const option of this.#others) option.remove();
-    this.#hide();
+    this.#isFixed = true;
+    this.#draw();
   }
 
   get #select() {
     return /** @type {HTMLSelectElement | null} */ (this.#main.querySelector("#use"));
   }
 
-  // A field without a choice is not shown.
-  #hide() {
-    const field = this.#select?.parentElement;
-    if (field) field.hidden = (this.#select?.options.length ?? 0) < 2;
+  // Offer what may still be chosen. A field without a choice is not shown.
+  #draw() {
+    const select = this.#select;
+    if (!select) return;
+    const all = this.#options.get(select) ?? [...select.options];
+    this.#options.set(select, all);
+    const chosen = select.selectedOptions[0];
+    const offered = all.filter(({ dataset }) => !this.#isFixed || dataset.mode === this.#value);
+    select.replaceChildren(...offered);
+    if (offered.length > 0) (offered.includes(chosen) ? chosen : offered[0]).selected = true;
+    const field = select.parentElement;
+    if (field) field.hidden = offered.length < 2;
   }
 
   #show() {
     const { mode, mark = "" } = this.#select?.selectedOptions[0]?.dataset ?? {};
-    if (!mode || this.#others.length) return;
+    if (!mode || this.#isFixed) return;
     this.#value = mode;
     this.#mark.textContent = mark;
     this.#mark.hidden = !mark;

@@ -10,6 +10,7 @@ const list = find(document, "#sessions", HTMLElement);
 const menus = document.querySelectorAll(".menu-popover");
 // How long a toast offers to undo.
 const TOAST_MS = 10_000;
+const FIRST_ERROR_STATUS = 400;
 let isStale = false;
 // Requests for a part of the list, such as for the field of a title.
 /** @type {Set<XMLHttpRequest>} */
@@ -58,6 +59,11 @@ export function watchSidebar(session) {
   });
   document.body.addEventListener("htmx:afterRequest", (event) => {
     if (partly.delete(detailOf(event).xhr) && isStale) refreshSessions();
+  });
+  // A page may show why it was refused in its own parts; the list stays.
+  list.addEventListener("htmx:beforeSwap", (event) => {
+    const detail = detailOf(event);
+    if (detail.xhr.status >= FIRST_ERROR_STATUS) detail.shouldSwap = false;
   });
   // News that was asked for before a title is being edited may come after it.
   list.addEventListener("htmx:beforeSwap", (event) => {

@@ -34,7 +34,7 @@ async def test_a_space_is_made_filled_and_talked_in(live, ada, stranger, scripte
         await looks_right(page)
         await page.get_by_role("button", name="Make the space").click()
         await expect(page.locator("#main").get_by_text("No conversations yet.")).to_be_visible()
-        await page.get_by_role("link", name="Members").click()
+        await page.get_by_role("link", name="Members", exact=True).click()
         await page.get_by_label("Email").fill("nobody@example.org")
         await page.get_by_role("button", name="Invite").click()
         await expect(page.get_by_text("nobody@example.org")).to_be_visible()

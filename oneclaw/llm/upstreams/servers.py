@@ -64,7 +64,7 @@ def _models_in_use() -> Iterator[tuple[str, bool]]:
         yield model, price_of(model, settings.PRICES) is not None
     for each in upstreams():
         prices = prices_at(each)
-        for model in each.labels:
+        for model in {*each.labels, *each.substitutes.values()}:
             yield model, price_of(model, prices) is not None
 
 
