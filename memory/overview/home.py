@@ -211,7 +211,7 @@ def _add_confirmations(document: MemoryDocument, shown: Sequence[ShownEntry], us
     rows = Review.objects.filter(document=document, line_hash__in=hashes).exclude(answered_at=None)
     days, confirmed = _Days(user), _("still true on %(day)s")
     for line_hash, answered_at in rows.order_by("answered_at").values_list("line_hash", "answered_at"):
-        # A line that was written again after the answer, such as one that was said to be true no more, is not confirmed.
+        # A line that was written again after the answer, perhaps one said to be no longer true, is not confirmed.
         entry = hashes[line_hash]
         if answered_at is not None and (not entry.moment or answered_at >= dt.datetime.fromisoformat(entry.moment)):
             entry.confirmed = confirmed % {"day": days.of(answered_at)}

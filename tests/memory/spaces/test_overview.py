@@ -7,7 +7,8 @@ import uuid
 import pytest
 
 from chat.models import ChatSession
-from memory.documents.write import Append, Author, Source, apply
+from memory import tasks
+from memory.documents.write import Append, Author, Replace, Source, apply
 from memory.overview.space import SHOWN_DAYS, shade_of, space_overview
 from oneclaw.models import User
 
@@ -69,6 +70,15 @@ async def test_the_field_begins_a_conversation_in_the_space(transactional_db, kn
     assert (await async_client.post(address, fields | {"text": "Where are the spices?"})).status_code == 302
     session = await ChatSession.objects.aget()
     assert (session.owner_id, session.space_id, session.mode, session.shared_at) == (bob.pk, known.pk, "agent", None)
+
+
+def test_while_an_import_is_sorted_the_page_is_there_without_lines(kitchen, ada, client):
+    lines = "".join(f"- Works at place {number}\n" for number in range(1_200))
+    apply(kitchen, "MEMORY.md", Replace(lines, 0), Author(Source.IMPORT, ada))
+    client.force_login(ada)
+    assert "Works at place" not in client.get(f"/spaces/{kitchen.pk}/").content.decode()
+    tasks.compile_overview(kitchen.documents.get().pk)
+    assert "Works at place" in client.get(f"/spaces/{kitchen.pk}/").content.decode()
 
 
 def test_an_archived_space_is_not_asked(known, ada, client):

@@ -107,6 +107,17 @@ def test_a_line_that_is_no_longer_true_is_deleted(ada, space, written_ago, at, d
     assert at.post(f"/memory/reviews/{review.pk}", {"answer": "no"}).status_code == 404
 
 
+def test_a_line_that_comes_back_after_a_no_is_not_said_to_be_true(ada, space, written_ago, at, append):
+    written_ago(space, 200, "Lives in Zurich", "Likes green tea")
+    reviews.ask(ada)
+    for each in reviews.pending(ada):
+        at.post(f"/memory/reviews/{each.review.pk}", {"answer": "no" if "Zurich" in each.text else "yes"})
+    append(space, "- Lives in Zurich\n")
+    home = at.get("/memory/").content.decode()
+    assert "Lives in Zurich" in home
+    assert home.count("still true on") == 1
+
+
 def test_one_is_asked_at_a_time_and_each_answer_is_taken_back(ada, space, written_ago, at, document_of):
     written_ago(space, 200, "Lives in Zurich", "Likes green tea", "Plays the oboe")
     reviews.ask(ada)

@@ -140,6 +140,19 @@ def test_what_is_above_the_entries_follows_its_documents(page, on, ada):
     assert "Suchen" in page("/memory/")
 
 
+def test_a_note_that_was_rewritten_is_not_quoted_from_what_was_kept(page, on, ada, space):
+    day = ada.day().replace(year=ada.day().year - 1)
+    path = f"memory/{day}.md"
+    on("2026-11-03", Append("- Likes tea\n"))
+    on(f"{day}", Append("- Tried the lentil soup\n"), path)
+    assert "Tried the lentil soup" in page("/memory/")
+    # As many chunks as before, and not indexed anew yet.
+    write.apply(space, path, Replace("- Tried the carrot soup\n", 1), Author(Source.PAGE, ada))
+    shown = page("/memory/")
+    assert "Tried the carrot soup" in shown
+    assert "lentil" not in shown
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -46,6 +46,12 @@ def test_other_addresses_are_reached_only_when_a_setting_lists_them(address):
         assert may_reach(parsed, reach, [ip_network(address), *inner])
 
 
+@pytest.mark.parametrize(("address", "network"), [("100.100.100.200", "100.64.0.0/10"), ("fd00:ec2::254", "fd00::/8")])
+def test_metadata_of_a_cloud_is_not_among_the_addresses_of_a_listed_network(address, network):
+    for reach in Reach:
+        assert not may_reach(ip_address(address), reach, [ip_network(network)])
+
+
 def test_a_listed_network_of_nat64_allows_the_internet_behind_it_and_no_private_addresses():
     nat64 = [ip_network("64:ff9b::/96")]
     assert may_reach(ip_address("64:ff9b::93.184.216.34"), Reach.PUBLIC, nat64)

@@ -352,3 +352,9 @@ def test_a_proxy_of_the_environment_is_asked_and_not_for_names_of_the_own_networ
         with pytest.raises(FAILURES):
             fetch(url)
     assert len(canary.received) == 1
+
+
+@pytest.mark.parametrize("host", ["a" * 64 + ".example.org", "a..example.org"])
+def test_a_name_that_the_name_system_cannot_have_is_refused(host):
+    with pytest.raises(RefusedError):
+        guard.resolved(host, 443, PROGRAM_DOCUMENT)

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from oneclaw.leaving import offboard
 from oneclaw.models import Group, Invitation, Space, SpaceInvitation, SpaceMember, User
-from oneclaw.people import roles, space_invitations
+from oneclaw.people import addresses, roles, space_invitations
 from oneclaw.people.sign_in import inviting
 from oneclaw.spaces import lifecycle, members
 from tests.programs import Program
@@ -144,6 +144,35 @@ def test_a_people_admin_gains_no_space_by_a_link_that_they_see(ada, stranger, te
     members.add_by_email(team, stranger.email, "reader")
     space_invitations.invite(team, "own@example.org", "reader", ada)
     assert invited_by(stranger, "own@example.org").get(f"/spaces/{team.pk}/").status_code == 200
+
+
+def test_a_link_that_was_seen_gives_at_most_the_role_of_who_made_it(ada, stranger, team):
+    roles.set_role(stranger, User.Role.PEOPLE)
+    stranger.save()
+    members.add_by_email(team, stranger.email, "reader")
+    space_invitations.invite(team, "boss@example.org", "owner", ada)
+    invited_by(stranger, "boss@example.org")
+    assert SpaceMember.objects.get(user__email="boss@example.org").role == "reader"
+
+
+def test_who_takes_over_an_address_does_not_take_over_its_invitations(ada, stranger, team):
+    space_invitations.invite(team, "boss@example.org", "editor", ada)
+    former, stranger.email = stranger.email, "boss@example.org"
+    stranger.save()
+    addresses.after_change(stranger, former, by=ada)
+    assert not SpaceInvitation.objects.visible_to(stranger).exists()
+    # One that is made for the address as it is now counts, and is told.
+    space_invitations.invite(team, "boss@example.org", "editor", ada)
+    assert SpaceInvitation.objects.visible_to(stranger).exists()
+
+
+def test_a_second_invitation_reaches_an_account_that_was_made_meanwhile(ada, team):
+    space_invitations.invite(team, "grace@example.org", "editor", ada)
+    grace = User.objects.create_user("grace@example.org", None)
+    assert not SpaceInvitation.objects.visible_to(grace).exists()
+    space_invitations.invite(team, "grace@example.org", "editor", ada)
+    assert SpaceInvitation.objects.visible_to(grace).exists()
+    assert "Accept or decline on the page Spaces" in client_of(grace).get("/spaces/").content.decode()
 
 
 def test_a_link_that_is_renewed_is_no_longer_a_mailed_one(admin_person):
