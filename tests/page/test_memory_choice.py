@@ -93,7 +93,7 @@ async def test_after_a_refused_first_message_the_field_says_what_is_stored(live,
         await memory.select_option("Memory on: only the space’s")
         await in_database(Space.objects.filter(pk=team.pk).update, archived_at=timezone.now())
         await write(page, "When is the boiler heated?")
-        await expect(page.get_by_text("This space is no longer open to you")).to_be_visible()
+        await expect(page.locator(".message__note")).to_contain_text("This space is no longer open to you")
         await page.get_by_label("Space", exact=True).select_option("No space")
         await expect(memory.locator("option")).to_have_text(USUAL)
         await memory.select_option("Temporary: nothing is kept")
@@ -108,7 +108,7 @@ async def test_after_a_refused_first_message_the_field_says_what_is_stored(live,
 async def test_what_is_read_is_not_widened_by_another_space_or_a_restored_page(live, ada, scripted, write):
     await in_database(make_team, ada)
     await in_database(lambda: lifecycle.create(ada, lifecycle.checked_draft("Bridge", kind="team")))
-    async with open_page(live, ada) as page:
+    async with open_page(live, ada, expect=["ERR_INTERNET_DISCONNECTED", "htmx:"]) as page:
         await page.goto("/")
         memory, space = page.get_by_label("Memory", exact=True), page.get_by_label("Space", exact=True)
         await space.select_option("Engine room")
