@@ -7,7 +7,7 @@
   // What lies above the page on purpose is compared with itself alone.
   const LAYERS = "[popover], dialog, .toast, .jump, .frame__bar, .choosing, .composer";
   // Links in text are exempt (WCAG 2.5.8), and a box to tick has the row of its label.
-  const NO_TARGETS = ".visually-hidden, .skip-link, .prose, p a, svg, [type=checkbox], [type=radio]";
+  const NO_TARGETS = ".visually-hidden, .skip-link, .prose, p a, a:has(sup), svg, [type=checkbox], [type=radio]";
   const found = [];
   const textOf = (e) => e.textContent.trim().replace(/\s+/g, " ").slice(0, 60);
   const say = (what, e) => found.push(`${what}: <${e.localName} class="${e.className}"> ${textOf(e)}`);
@@ -36,6 +36,8 @@
     for (let box = element; box && box !== document.body; box = box.parentElement) {
       const style = getComputedStyle(box);
       if (style.overflow === "visible" || style.display === "contents") continue;
+      // Hidden from eyes, and read by screen readers.
+      if (style.clipPath === "inset(50%)") return;
       const edge = box.getBoundingClientRect();
       if (edge.width < 2 || edge.height < 2) return say("text without a size", element);
       const isCutX = style.overflowX === "hidden" && style.textOverflow !== "ellipsis";
@@ -73,6 +75,8 @@
   function measureTargets() {
     for (const target of document.querySelectorAll("a, button, select, summary, input, textarea")) {
       if (!isShown(target) || target.closest(NO_TARGETS)) continue;
+      // A link that covers its row is as large as that.
+      if (getComputedStyle(target, "::after").position === "absolute") continue;
       const { width, height } = (target.closest("label") ?? target).getBoundingClientRect();
       const isSmall = width < fingerPx - 0.5 || height < fingerPx - 0.5;
       if (width && isSmall) say(`a target of ${Math.round(width)} × ${Math.round(height)} px`, target);

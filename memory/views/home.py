@@ -29,12 +29,13 @@ from memory.overview.entries import (
 from memory.overview.home import Memories, ShownEntry
 from memory.overview.rows import RowsOf, rows_html
 from memory.overview.state import state_of
+from memory.tools import reviews
 from memory.tools.proposals import writes_directly
 from memory.tools.waiting import waiting_about
 from memory.views.forgetting import parsed_number
 from memory.views.inbox import waiting_items
 from memory.views.proposal_cards import cards_of
-from oneclaw.models import Space
+from oneclaw.models import Space, User
 from oneclaw.people.requests import SignedInRequest
 
 # Entries on a page of one topic.
@@ -81,7 +82,7 @@ def home_page(request: SignedInRequest) -> HttpResponse:
         "topics": topics,
         "state": state,
         "gone": len(documents_without_file(space)) if memories.owns(space) else 0,
-        "waiting": waiting_items(request.user) if state.has_waiting else None,
+        "questions": questions_for(request.user) if state.has_waiting else 0,
         "drop": golden.drop(space) if state.has_lab_runs else None,
         "notice": notice(MemoryDocument.objects.filter(space=space)) if state.has_notice else "",
         "document": document,
@@ -91,6 +92,12 @@ def home_page(request: SignedInRequest) -> HttpResponse:
     if not space.is_private:
         context |= proposed_in(request, space)
     return render(request, "memory/home.html", context)
+
+
+def questions_for(user: User) -> int:
+    """Return how many questions there are for `user`: what waits for an answer, and what may be true no more."""
+    waiting = waiting_items(user)
+    return (waiting.count if waiting else 0) + len(reviews.pending(user))
 
 
 def proposed_in(request: SignedInRequest, space: Space) -> dict[str, Any]:

@@ -71,7 +71,7 @@ async def test_the_inbox_is_worked_off_by_keys(live, ada):
         await page.keyboard.press("d")
         await expect(items).to_have_count(2)
         await soon(lambda: content().count("Mallory") == 1)
-        await expect(page.get_by_role("link", name="Inbox")).to_contain_text("3")
+        await expect(page.get_by_role("link", name="Questions")).to_contain_text("3")
         assert await page.evaluate("window.isSamePage")
         # What was not sent yet goes with the page.
         await page.goto("/")

@@ -83,7 +83,7 @@ async def test_a_conversation_is_archived_filed_taken_along_and_shared(live, ada
         await expect(page.get_by_text("Folder deleted. Its conversations were kept.")).to_be_visible()
         await expect(page.get_by_role("link", name="Pantry")).to_have_count(0)
 
-        await page.get_by_role("link", name="Tea", exact=True).click()
+        await page.locator("#main").get_by_role("link", name="Tea", exact=True).click()
         await open_menu()
         await menu.get_by_text("Share …").click()
         await menu.get_by_role("link", name="Share by link").click()

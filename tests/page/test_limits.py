@@ -27,7 +27,8 @@ async def test_an_owner_changes_a_limit_and_what_waited_begins(live, ada, script
     owner = await in_database(an_owner)
     async with open_page(live, owner) as page, open_page(live, ada) as first, open_page(live, ada) as second:
         await page.goto("/team/settings/")
-        await page.get_by_role("navigation", name="Team").get_by_role("link", name="Limits").click()
+        await page.get_by_role("navigation", name="Team").get_by_role("link", name="Money").click()
+        await page.get_by_role("navigation", name="Pages").get_by_role("link", name="Limits").click()
         for size in (PHONE, DESKTOP):
             await page.set_viewport_size(size)
             assert await fits(page)

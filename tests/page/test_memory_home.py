@@ -136,7 +136,7 @@ async def test_esc_closes_the_form_of_an_entry(live, ada):
     async with open_page(live, ada) as page:
         await page.goto(f"/memory/topics/{topic}")
         field = page.get_by_role("textbox", name="Text")
-        await page.get_by_role("link", name="Edit Likes green tea").click()
+        await act(page, "Edit", "Likes green tea")
         await field.fill("- Likes")
         await page.keyboard.press("Escape")
         await expect(field).to_have_count(0)
@@ -161,7 +161,7 @@ async def test_what_waits_about_a_line_leads_to_its_item_and_back(live, ada):
         await row_of(page, "Works at Nordwind").get_by_role("link", name="Is this still true?").click()
         item = page.locator("[data-inbox-item]")
         await expect(item).to_be_focused()
-        await item.get_by_role("link", name="Works at Nordwind").click()
+        await item.get_by_role("link", name="Saved on").click()
         await expect(page.locator("#line-1")).to_be_visible()
         await page.go_back()
         await item.get_by_role("link", name="Edit").click()

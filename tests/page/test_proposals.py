@@ -46,8 +46,10 @@ async def test_a_line_is_proposed_and_accepted(live, ada, viewport, tmp_path):
         await page.get_by_role("textbox").first.fill("Bob is on holiday until June.")
         assert await violations_in_both_schemes(page) == ""
         assert await fits(page)
-        await page.get_by_role("button", name="Accept").first.click()
-        await page.get_by_text("Saved to the memory of “Kitchen”.").wait_for()
+        # It is sent when it can no longer be undone.
+        async with page.expect_response("**/memory/proposals/*"):
+            await page.get_by_role("button", name="Accept").first.click()
+            await page.get_by_text("Saved to memory.").wait_for()
         await page.goto(f"/memory/?space={space.pk}")
         await page.locator(".entry").get_by_text("Bob is on holiday until June.").wait_for()
         await page.get_by_text("Bob, approved by you").wait_for()

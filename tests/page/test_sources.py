@@ -59,7 +59,7 @@ async def test_a_number_opens_the_line_and_another_the_page(live, ada, scripted,
         line = answer.get_by_role("link", name="Source 1: memory/2026-11-03.md, line 3")
         plan = answer.get_by_role("link", name="Source 2: plan.pdf, page 13")
         await expect(line).to_have_text("1")
-        await expect(answer).to_contain_text("1 passage of documents")
+        await expect(answer).to_contain_text("“The ferry to Naxos leaves at seven.” 3 November · and 1 more")
         assert await fits(page)
         assert await violations(page) == ""
         await page.reload()
