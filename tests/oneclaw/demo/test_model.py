@@ -200,7 +200,7 @@ async def test_it_says_so_when_nothing_is_found():
 
 async def test_it_confirms_a_save_and_tells_a_failure():
     said, _ = await ask("Remember tea", *called("save_memory", {"content": "Tea"}, {"saved": True}))
-    assert "> Tea" in said
+    assert said == "I will remember that."
     failed = {"error": {"code": "save_failed", "message": "Failed to save memory: disk full"}}
     said, _ = await ask("Remember tea", *called("save_memory", {"content": "Tea"}, failed, is_error=True))
     assert "Failed to save memory: disk full" in said
