@@ -12,6 +12,8 @@ ROW = "<tr>\n"
 AFTER_ROWS = "</tbody>\n</table></div>"
 # Characters that a further text may have; a longer one is parsed.
 FRESH_MAX_CHARS = 15_000
+# Rows of a wider table are parsed: each short line of it would be filled up with many empty cells.
+WIDE_MAX_CELLS = 50
 
 
 class RowAppender:
@@ -63,6 +65,8 @@ def row_appender_of(source: str, html: str, plain: re.Pattern[str]) -> RowAppend
     if not html.startswith(TABLE_START) or not html.endswith(f"</tr>\n{AFTER_ROWS}") or "\n\n" in source[-3:]:
         return None
     tags = HEAD_CELL.findall(html[: html.index("</thead>")])
+    if len(tags) > WIDE_MAX_CELLS:
+        return None
     row = source[source.rfind("\n") + 1 :]
     head = html.removesuffix(AFTER_ROWS)
     if row:

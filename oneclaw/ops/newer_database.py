@@ -7,6 +7,7 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
 NUMBER = re.compile(r"\d+")
+OWN_APPS = frozenset({"oneclaw", "chat", "memory"})
 
 
 class NewerDatabaseError(Exception):
@@ -14,10 +15,14 @@ class NewerDatabaseError(Exception):
 
 
 def refuse_newer_database() -> None:
-    """Raise NewerDatabaseError when the database has a migration that is newer than those of this release."""
+    """Raise NewerDatabaseError when the database has a migration that is newer than those of this release.
+
+    Those of libraries do not count: their versions differ between installations of the same release.
+    """
     loader = MigrationLoader(connection)
     replaced = [each for migration in loader.disk_migrations.values() for each in migration.replaces]
-    found = newer_migrations(loader.applied_migrations, [*loader.disk_migrations, *replaced])
+    known = [each for each in (*loader.disk_migrations, *replaced) if each[0] in OWN_APPS]
+    found = newer_migrations(loader.applied_migrations, known)
     if found:
         raise NewerDatabaseError(
             f"A newer release has migrated this database (to {' '.join(found[0])}): start that one again, or restore a "

@@ -181,7 +181,10 @@ export class Conversation {
     const body = this.#runningBody(message);
     if (!body) return;
     const block = body.querySelector(`[data-tool="${CSS.escape(id)}"]`)?.parentElement;
-    setHtml(block ?? place(body, Number(childrenOf(body).at(-1)?.dataset.index ?? -1) + 1), html);
+    const card = block ?? place(body, Number(childrenOf(body).at(-1)?.dataset.index ?? -1) + 1);
+    // It is not the text of a revision any more, so nothing can be appended to it.
+    delete card.dataset.revision;
+    setHtml(card, html);
   }
 
   /** @param {DoneFrame} frame */
