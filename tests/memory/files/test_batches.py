@@ -97,7 +97,7 @@ def test_an_imported_folder_is_indexed_embedded_and_written_in_batches(space, ad
     for path in PATHS:
         (tmp_path / path).write_text(f"- one\n- {path} of the violin\n")
     (tmp_path / "long.md").write_text("".join(f"- {number} violins\n" for number in range(250)))
-    (tmp_path / "bad.md").write_bytes(b"\xff\x00")
+    (tmp_path / "bad.md").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00\x00" * 20)
     indexed = []
     at_once = index.index_documents
     monkeypatch.setattr(index, "index_documents", lambda ids, *more: indexed.append(len(ids)) or at_once(ids, *more))
