@@ -287,7 +287,7 @@ class FinishedAnswer:
 
 
 class Quote(TypedDict):
-    """What memory quotes below an answer: one line that the answer rests on, cut at its end if it is long.
+    """Hold what is quoted from memory below an answer: one line that the answer rests on, cut at its end if it is long.
 
     `path` is the address by which it may be lost (Memory.lost_addresses), "" of the own memory. `is_own` says whether
     the owner of the conversation said it, `day` on which day in ISO 8601, or "", and `title` which file it is of, or
@@ -302,7 +302,7 @@ class Quote(TypedDict):
 
 
 class AnswerLine(TypedDict, total=False):
-    """What is stored with an answer for the quiet line under it: how many memories and passages of documents it has
+    """Hold what is stored for the line under an answer: how many memories and passages of documents it has
     used, how many it has only looked at, how many it saved and what their calls made, and what it rests on most."""
 
     used: int

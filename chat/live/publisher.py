@@ -5,6 +5,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
+
 from chat.conversations.shared import queue
 from chat.conversations.shown import just_stored
 from chat.conversations.transcript import cards_of_unrun
@@ -71,7 +73,8 @@ class TurnPublisher(TurnListener):
 
     The first text leaves at once, then a frame each `frame_seconds`. These are counted from when the text of the last
     frame was read: the model's text is read once in a frame too (oneclaw/llm/transport/reading.py), so that after a
-    frame that had to wait the next one leaves when its text is read, and every later one as well.
+    frame that had to wait the next one leaves when its text is read, and every later one as well. While the event loop
+    is late, they are counted from when the last frame left.
     """
 
     def __init__(self, running: RunningTurn) -> None:
@@ -182,7 +185,10 @@ class TurnPublisher(TurnListener):
 
     def _publish_blocks(self) -> None:
         self._timer = None
-        self._next_frame_at = self._grew_at + frame_seconds()
+        seconds = frame_seconds()
+        # A late event loop sends fewer frames, whenever their text was read.
+        is_late = seconds > 1 / settings.FRAMES_PER_SECOND
+        self._next_frame_at = (self._loop.time() if is_late else self._grew_at) + seconds
         if not self._room.outboxes:
             return
         self._revision += 1

@@ -10,7 +10,7 @@ from memory.models import MemoryRevision
 
 @dataclass(frozen=True)
 class Made:
-    """What a call of save_memory has made: a revision, or a suggestion that waits for a yes."""
+    """Name what a call of save_memory has made: a revision, or a suggestion that waits for a yes."""
 
     kind: Literal["revision", "suggestion"]
     pk: int

@@ -217,7 +217,7 @@ class KeptVectors:
 
 @dataclass(frozen=True)
 class IndexedText:
-    """What is known of an index that was just written: the document's version, the speakers, and the kept vectors."""
+    """Hold what is known of a new index: the document's version, the speakers, and the kept vectors."""
 
     version: int
     names: frozenset[str]

@@ -86,7 +86,7 @@ class TopicCircle:
 
 @dataclass(frozen=True)
 class About:
-    """What the page shows above the entries. `newest` is the entry written last."""
+    """Hold what the page shows above the entries. `newest` is the entry written last."""
 
     calendar: Calendar
     counts: Mapping[Topic, int]

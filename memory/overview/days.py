@@ -53,7 +53,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class CalendarMonth:
-    """What a table shows of one month: its days with notes or with something remembered, how many entries were
+    """Hold what a table shows of one month: its days with notes or with something remembered, how many entries were
     remembered in it, and how many there were at its end."""
 
     first: dt.date

@@ -34,7 +34,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Contributions:
-    """What a person has changed in the memory of a space in SHOWN_DAYS days: a row of the drawing."""
+    """Count what a person has changed in the memory of a space in SHOWN_DAYS days: a row of the drawing."""
 
     name: str
     y: int
@@ -44,7 +44,7 @@ class Contributions:
 
 @dataclass(frozen=True)
 class SpaceOverview:
-    """What is known in a space, in the words of the person who looks at it."""
+    """Describe what is known in a space, in the words of the person who looks at it."""
 
     space: Space
     count: int

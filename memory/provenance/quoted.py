@@ -13,7 +13,7 @@ from chat.models import ChatSession
 from memory.access.load import access_of
 from memory.policy.addresses import located
 from memory.policy.tombstones import BLANK
-from memory.provenance.shown import readable, shown_memories
+from memory.provenance.shown import placed_memories, readable
 from memory.provenance.used import UsedMemory, best_used, count
 from memory.text.terms import terms_of
 
@@ -31,13 +31,14 @@ def line_of_answer(answer: FinishedAnswer, session: ChatSession) -> AnswerLine:
 
 def quote_of(best: UsedMemory, answer: FinishedAnswer, session: ChatSession) -> Quote:
     """Return the line of `best` that says most of what `answer` and its question say, with who said it and when."""
-    (shown,) = shown_memories([best], session, session.owner)
+    access = access_of(session)
+    (shown,) = placed_memories([best], access, session.owner)
     text = best_line(readable(best.text), f"{answer.question} {answer.answer}")
     return Quote(
         text=text if len(text) <= QUOTE_MAX_CHARS else text[: QUOTE_MAX_CHARS - 1].rstrip() + "…",
         path=best.path if located(best.path)[0] is not None or best.path.startswith("/") else "",
         # Each member of a space reads the same line.
-        is_own=shown.is_own and not access_of(session).is_of_space,
+        is_own=shown.is_own and not access.is_of_space,
         day=shown.day.isoformat() if shown.day else "",
         title=shown.source if best.file_id or best.is_attached else "",
     )

@@ -76,8 +76,21 @@ class ShownMemory:
 
 
 def shown_memories(used: Iterable[UsedMemory], session: ChatSession, user: User) -> list[ShownMemory]:
-    """Return the memories `used` for an answer in `session`, which belongs to `user`, with their places."""
-    access = access_of(session)
+    """Return the memories `used` for an answer in `session`, which belongs to `user`, with their places, and what
+    `user` has said of them."""
+    shown = placed_memories(used, access_of(session), user)
+    keys = [key for each in shown for key in each.keys]
+    of_spaces = {each.space.pk for each in shown if each.space}
+    said = LineFeedback.objects.filter(user=user, space__in=of_spaces, text_key__in=keys)
+    by_key = {(row.space_id, row.text_key): row for row in said}
+    for each in shown:
+        rows = [by_key[each.space.pk, key] for key in each.keys if each.space and (each.space.pk, key) in by_key]
+        each.feedback = max(rows, key=lambda row: row.created_at, default=None)
+    return shown
+
+
+def placed_memories(used: Iterable[UsedMemory], access: MemoryAccess, user: User) -> list[ShownMemory]:
+    """Return the memories `used` for an answer with their places, as far as `access` lets `user` see them."""
     shown = [ShownMemory(each, readable(each.text)) for each in used]
     documents = documents_at(access.could_read, {each.memory.path for each in shown})
     _find_files([each for each in shown if each.memory.file_id], user)
@@ -90,13 +103,6 @@ def shown_memories(used: Iterable[UsedMemory], session: ChatSession, user: User)
             _find_attached(each, user)
         else:
             _find_line(each, documents.get(each.memory.path, []), user)
-    keys = [key for each in shown for key in each.keys]
-    of_spaces = {each.space.pk for each in shown if each.space}
-    said = LineFeedback.objects.filter(user=user, space__in=of_spaces, text_key__in=keys)
-    by_key = {(row.space_id, row.text_key): row for row in said}
-    for each in shown:
-        rows = [by_key[each.space.pk, key] for key in each.keys if each.space and (each.space.pk, key) in by_key]
-        each.feedback = max(rows, key=lambda row: row.created_at, default=None)
     return shown
 
 

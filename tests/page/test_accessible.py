@@ -81,7 +81,7 @@ def addresses(patterns=None, before="/"):
 async def asks_for_few_files(page):
     assert await requested(page, "css") == ["/static/css/oneclaw.css"], page.url
     scripts = await requested(page, "js")
-    assert len(scripts) <= 4, (page.url, scripts)
+    assert len(scripts) <= 3, (page.url, scripts)
 
 
 async def passes(page, path):

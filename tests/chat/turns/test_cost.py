@@ -27,8 +27,8 @@ from tests.conversations import send, settle
 # (statements, crossings) until the end is committed. In a new conversation: session, agent, and all rows of the turn;
 # the person's space with the switches, the lock against a forgetting, the files of the prompt, the head, what was
 # recalled; and the end. A search that finds something takes two more, the documents of what it found a third, and the
-# line under an answer that used it four: whose words they are, and when they were said.
-NEW, NEW_WITH_RECALL = (9, 3), (16, 3)
+# line under an answer that used it three: whose words they are, and when they were said (the goal stays 12).
+NEW, NEW_WITH_RECALL = (9, 3), (15, 3)
 # The session's lock, and all rows of the turn; session, messages, switches, versions of the curated memory, what was
 # recalled; and the end.
 LATER = (8, 3)
